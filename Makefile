@@ -23,7 +23,7 @@ export PYO3_PYTHON = $(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-datafusion test-python extension duckdb check lint fmt wheel program docs rustdoc bench fuzz asan arm venv clean
+.PHONY: help demo test test-rust test-datafusion test-python extension duckdb check lint fmt wheel program c c-header c-test docs rustdoc bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -104,6 +104,20 @@ program: venv $(VENV)/.release ## the program for Linux as one static file, into
 	mkdir -p dist
 	cp "$(CARGO_TARGET_DIR)/$(MUSL)/program/staffa" dist/staffa-$(MACHINE)-linux
 
+c: ## the C library and its header, into dist/c
+	$(CARGO) build --release --locked -p staffa-c
+	mkdir -p dist/c/include dist/c/lib/pkgconfig
+	cp crates/staffa-c/include/staffa.h dist/c/include
+	cp "$(CARGO_TARGET_DIR)/release/libstaffa_c.a" "$(CARGO_TARGET_DIR)/release/libstaffa_c.$(SUFFIX)" dist/c/lib
+	sed "s/@VERSION@/$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)/" crates/staffa-c/staffa.pc.in \
+		>dist/c/lib/pkgconfig/staffa.pc
+
+c-header: ## write staffa.h again after a change of the C interface
+	STAFFA_HEADER=write $(CARGO) test --locked -p staffa-c --test header
+
+c-test: ## the C and Go programs in examples, and the C interface's tests, under AddressSanitizer
+	CARGO="$(CARGO)" sh scripts/c_test.sh
+
 # The pages of rustdoc stand beside the others; those of other crates in the same folder are left out.
 docs: venv $(VENV)/.docs rustdoc ## the documentation, into target/docs: open target/docs/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir "$(abspath $(CARGO_TARGET_DIR))/docs"
@@ -124,7 +138,8 @@ fuzz: ## read hostile bytes for ten minutes (FUZZ_SECONDS=600); needs a nightly 
 	command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz --locked --root $(CARGO_TARGET_DIR)/tools
 	CFLAGS=-fno-sanitize=address $(CARGO) +nightly fuzz run read -- -max_total_time=$(FUZZ_SECONDS)
 
-# Tests of the kernels only: they hold all unsafe code but the calls of the C interface in crates/staffa-duckdb/src/border.rs,
+# Tests of the kernels only: they hold all unsafe code but that of crates/staffa-c, for which there is c-test, and the
+# calls of the C interface in crates/staffa-duckdb/src/border.rs,
 # which the Python tests run. The standard library is not instrumented, their memory is.
 asan: ## the tests of the kernels under AddressSanitizer; needs a nightly toolchain
 	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test -p staffa-kernels --lib --tests \

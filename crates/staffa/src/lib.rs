@@ -126,7 +126,7 @@ pub use predicate::{Column, Compare, Literal, Predicate, col};
 pub use read::{Aggregate, aggregate_batches};
 pub use read::{
     ArrowReader, Cache, CacheInfo, File, OpenStep, Opening, Reader, RowSelection, Scan, Split,
-    Step, Steps, Take,
+    Step, Steps, Take, with_threads,
 };
 pub use write::{AtomicFile, WriteOptions, WriteSummary, Writer, to_bytes};
 

@@ -30,6 +30,7 @@ mod scan;
 mod slots;
 mod support;
 mod take;
+mod threads;
 
 #[cfg(feature = "aggregate")]
 pub use aggregate::{Aggregate, aggregate_batches};
@@ -39,10 +40,11 @@ pub(crate) use chunk_reader::ChunkReader;
 pub(crate) use column_builder::OutputLayout;
 pub use file::File;
 pub use opening::{OpenStep, Opening};
-pub(crate) use prefetch::thread_pool;
 pub(crate) use ranges::SCAN_GAP;
 pub(crate) use scan::schema_for;
 pub use scan::{ArrowReader, Reader, Scan, Split, Step, Steps};
 pub use take::{RowSelection, Take};
+pub use threads::with_threads;
+pub(crate) use threads::{Threads, map_parallel};
 #[cfg(feature = "experiments")]
 pub(crate) use {cache::OpenBlock, column_builder::ColumnBuilder, slots::BlockSize};

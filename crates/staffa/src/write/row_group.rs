@@ -2,7 +2,6 @@
 //! parallel.
 
 use arrow_array::RecordBatch;
-use rayon::prelude::*;
 
 use super::WriteOptions;
 use super::choose::choose;
@@ -15,6 +14,7 @@ use crate::arrow::{Domain, Layout, Leaf, shred};
 use crate::encode::{Access, Profile, Rules};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
+use crate::read::map_parallel;
 use crate::values::{Kind, LeafArray, LeafValues, Physical as _, for_words};
 
 /// The chunks of a row group, which begins at row `first_row` of the table.
@@ -34,25 +34,18 @@ pub(super) fn encode(
         check_domain(array, leaf, first_row)?;
     }
     let encode = || {
-        let work = leaves
-            .par_iter()
-            .zip(plan.layout.leaves())
-            .zip(&plan.columns);
-        let chosen = work.map(|((array, leaf), column)| {
+        let work = leaves.iter().zip(plan.layout.leaves()).zip(&plan.columns);
+        let mut chosen = map_parallel(work, |((array, leaf), column)| {
             let options = chunk_options(plan, column, leaf, array);
             choose(array, options)
                 .map_err(|e| explained(e, (array, leaf), options, batch, first_row))
-        });
-        let mut chosen = chosen.collect::<Result<Vec<_>>>()?;
+        })?;
         if plan.options.relate {
             correlate::correlate(&mut chosen, correlate::LEAST_GAIN)?;
         }
         finish(&chosen, &plan.layout)
     };
-    match &plan.threads {
-        Some(pool) => pool.install(encode),
-        None => encode(),
-    }
+    plan.threads.run(encode)
 }
 
 /// About how many bytes a block decodes to at most: what one value costs to read. Floats of lists are
@@ -122,22 +115,20 @@ fn finish(chosen: &[ChosenChunk<'_>], layout: &Layout) -> Result<Vec<EncodedChun
         let encoded = chunk.finish(references);
         encoded.map_err(|e| e.at(|place| place.column = path()))
     };
-    let alone = chosen.par_iter().enumerate().map(|(leaf, chunk)| {
+    let alone = map_parallel(chosen.iter().enumerate(), |(leaf, chunk)| {
         let is_alone = chunk.references.is_empty();
         is_alone.then(|| finish(leaf, &[])).transpose()
-    });
-    let alone: Vec<Option<EncodedChunk>> = alone.collect::<Result<_>>()?;
+    })?;
     let reference = |&leaf: &usize| match (chosen.get(leaf), alone.get(leaf)) {
         (Some(ChosenChunk { ty, .. }), Some(Some(chunk))) => Ok(Reference { ty: *ty, chunk }),
         _ => Err(Error::internal("a reference column that is derived itself")),
     };
-    let derived = chosen.par_iter().enumerate().map(|(leaf, chunk)| {
+    let derived = map_parallel(chosen.iter().enumerate(), |(leaf, chunk)| {
         let references = chunk.references.iter().map(reference);
         let references = references.collect::<Result<Vec<_>>>()?;
         let is_derived = !references.is_empty();
         is_derived.then(|| finish(leaf, &references)).transpose()
-    });
-    let derived: Vec<Option<EncodedChunk>> = derived.collect::<Result<_>>()?;
+    })?;
     let all = alone.into_iter().zip(derived);
     all.map(|(alone, derived)| alone.or(derived))
         .collect::<Option<_>>()

@@ -15,6 +15,8 @@ mod plan;
 mod queue;
 mod reader;
 mod requests;
+mod row_numbers;
+mod split;
 mod steps;
 mod task;
 mod window;
@@ -26,6 +28,7 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 pub use reader::{ArrowReader, Reader};
+pub use split::Split;
 use steps::AHEAD_BYTES;
 pub use steps::{Step, Steps};
 pub(super) use task::ScanTask;
@@ -35,10 +38,11 @@ use self::checked::is_flat;
 use self::plan::{RowTest, TestFn};
 use self::reader::{LocalTasks, Tasks};
 use super::File;
-use super::batch::{RowRange, RowRanges, STEP_ROWS};
+use super::batch::STEP_ROWS;
 use super::prefetch::Prefetch;
 use crate::arrow::with_string_views;
 use crate::error::Result;
+use crate::limits::Cancel;
 use crate::predicate::Predicate;
 
 /// Bytes of batches decoded ahead of the reader: as many as the pool of memory keeps.
@@ -64,18 +68,8 @@ pub struct Scan {
     ahead_bytes: u64,
     byte_range: Option<Range<u64>>,
     loose: bool,
-}
-
-/// A share of a scan that can be read by itself: some rows of one row group, made by
-/// [`Scan::splits`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Split(RowRange);
-
-impl Split {
-    /// Its rows, before any filter.
-    pub fn num_rows(&self) -> usize {
-        self.0.rows.len()
-    }
+    row_numbers: Option<String>,
+    cancel: Cancel,
 }
 
 impl Scan {
@@ -97,6 +91,8 @@ impl Scan {
             ahead_bytes: AHEAD_BYTES,
             byte_range: None,
             loose: false,
+            row_numbers: None,
+            cancel: Cancel::new(),
             file,
         }
     }
@@ -239,49 +235,6 @@ impl Scan {
         self
     }
 
-    /// The scan cut into splits of about `rows` rows, in the file's order: for engines that read
-    /// with threads of their own. Splits are whole blocks; whole row groups where a column that is
-    /// read or tested is nested. Splits whose zone maps exclude a match are left out.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use arrow_array::{Int64Array, RecordBatch};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
-    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
-    /// let scan = staffa::File::from_bytes(bytes)?.scan();
-    /// let mut rows = Vec::new();
-    /// for split in scan.splits(65_536)? {
-    ///     for batch in scan.clone().split(split).reader()? {
-    ///         rows.push(batch?.num_rows());
-    ///     }
-    /// }
-    /// assert_eq!(rows, [65_536, 65_536, 65_536, 3_392]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn splits(&self, rows: usize) -> Result<Vec<Split>> {
-        let (file, columns, filter) = (&self.file, self.positions()?, self.bound_filter()?);
-        let step = if is_flat(file, &columns, filter.as_ref()) {
-            rows.max(1).checked_next_multiple_of(STEP_ROWS)
-        } else {
-            None
-        };
-        if let Some(filter) = &filter
-            && !file.known_may_match(&filter.bound)?
-        {
-            return Ok(Vec::new());
-        }
-        let ranges = RowRanges::of_file(file, step.unwrap_or(usize::MAX));
-        let tasks = ranges.map(|range| ScanTask::new(file, range));
-        let may_match = |task: &ScanTask| match &filter {
-            Some(filter) => task.may_match(&filter.bound),
-            None => true,
-        };
-        let splits = tasks.filter(may_match);
-        Ok(splits.map(|task| Split(task.range)).collect())
-    }
-
     /// Reads only the rows of `split`; offset and limit count within it.
     #[must_use]
     pub fn split(self, split: Split) -> Self {
@@ -344,6 +297,52 @@ impl Scan {
     #[must_use]
     pub fn byte_range(mut self, bytes: Range<u64>) -> Self {
         self.byte_range = Some(bytes);
+        self
+    }
+
+    /// Appends a column of this name with the number of each row in the table, from 0: of 64 bits with
+    /// sign, never NULL. [`File::take`] reads rows by these numbers. Fails, when the scan begins, where
+    /// the scan reads a column of this name.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let scan = staffa::File::from_bytes(bytes)?.scan().filter("n in (3, 700)".parse()?);
+    /// let batch = scan.columns(["n"]).row_numbers("row").reader()?.next().unwrap()?;
+    /// assert_eq!(batch["row"].as_primitive::<Int64Type>().values(), &[3, 700]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn row_numbers(mut self, name: impl Into<String>) -> Self {
+        self.row_numbers = Some(name.into());
+        self
+    }
+
+    /// Stops the scan once the flag is set, with [`Error::Cancelled`](crate::Error::Cancelled) in place
+    /// of a batch. The flag is looked at between 65,536 rows; where a column is nested, between row groups.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let cancel = staffa::Cancel::new();
+    /// let scan = staffa::File::from_bytes(bytes)?.scan().filter("n = 3".parse()?).cancel(cancel.clone());
+    /// let mut reader = scan.reader()?;
+    /// cancel.cancel();
+    /// assert!(matches!(reader.next(), Some(Err(staffa::Error::Cancelled))));
+    /// assert!(reader.next().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cancel(mut self, cancel: Cancel) -> Self {
+        self.cancel = cancel;
         self
     }
 

@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::format::Fetched;
 use crate::read::File;
 use crate::read::batch::RowRange;
-use crate::read::prefetch::Threads;
+use crate::read::threads::Threads;
 
 /// Bytes that windows may need ahead of the batches, at most.
 pub(super) const AHEAD_BYTES: u64 = 128 << 20;

@@ -18,12 +18,12 @@ use column::Column;
 use derive::{WORTH, derive};
 use gain::best_derivations;
 use hashbrown::HashMap;
-use rayon::prelude::*;
 
 use super::at_mut;
 use super::chunk::ChosenChunk;
 use crate::encode::{Encoding, Profile};
 use crate::error::Result;
+use crate::read::map_parallel;
 
 /// A chunk of fewer bytes is not derived.
 const LEAST_BYTES: usize = 64;
@@ -90,7 +90,7 @@ pub(crate) fn correlate(chosen: &mut [ChosenChunk<'_>], least_gain: f64) -> Resu
 
 /// The derivations that seem to save the most, of all columns.
 fn derivations(chosen: &[ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Derivation>> {
-    let columns: Vec<Option<Column>> = chosen.par_iter().map(Column::of).collect::<Result<_>>()?;
+    let columns: Vec<Option<Column>> = map_parallel(chosen, Column::of)?;
     let total: usize = columns.iter().flatten().map(Column::bytes).sum();
     let least_bytes = 128.max(total / 2000);
     let of_column = |(leaf, (chunk, column)): (usize, (&ChosenChunk<'_>, &Option<Column>))| {
@@ -102,8 +102,9 @@ fn derivations(chosen: &[ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Deriva
         (wanted && may_be_derived(chunk))
             .then(|| best_derivations(leaf, column, &columns, chooser, least_gain))
     };
-    let all = chosen.par_iter().zip(&columns).enumerate();
-    let mut all: Vec<Derivation> = all.filter_map(of_column).flatten_iter().collect();
+    let all = chosen.iter().zip(&columns).enumerate();
+    let all = map_parallel(all, |column| Ok(of_column(column)))?;
+    let mut all: Vec<Derivation> = all.into_iter().flatten().flatten().collect();
     all.sort_by(|a, b| {
         let order = (a.leaf, &a.references).cmp(&(b.leaf, &b.references));
         b.gain.total_cmp(&a.gain).then(order)
