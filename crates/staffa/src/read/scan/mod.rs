@@ -12,6 +12,7 @@ mod plan;
 mod queue;
 mod reader;
 mod requests;
+mod split;
 mod steps;
 mod task;
 
@@ -22,6 +23,7 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 pub use reader::{ArrowReader, Reader};
+pub use split::Split;
 use steps::AHEAD_BYTES;
 pub use steps::{Step, Steps};
 pub(super) use task::ScanTask;
@@ -31,7 +33,7 @@ use self::queue::TaskQueue;
 use self::reader::{LocalTasks, Tasks};
 use self::steps::BlockingSteps;
 use super::File;
-use super::batch::{RowRange, RowRanges, STEP_ROWS};
+use super::batch::{RowRanges, STEP_ROWS};
 use super::dictionary::with_dictionaries;
 use super::prefetch::{Prefetch, Threads};
 use super::run_ends::with_run_ends;
@@ -62,18 +64,6 @@ pub struct Scan {
     ahead_bytes: u64,
     byte_range: Option<Range<u64>>,
     loose: bool,
-}
-
-/// A share of a scan that can be read by itself: some rows of one row group, made by
-/// [`Scan::splits`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Split(RowRange);
-
-impl Split {
-    /// Its rows, before any filter.
-    pub fn num_rows(&self) -> usize {
-        self.0.rows.len()
-    }
 }
 
 impl Scan {
@@ -237,95 +227,11 @@ impl Scan {
         self
     }
 
-    /// The scan cut into splits of about `rows` rows, in the file's order: for engines that read
-    /// with threads of their own. Splits are whole blocks; whole row groups where a column that is
-    /// read or tested is nested. Splits whose zone maps exclude a match are left out.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use arrow_array::{Int64Array, RecordBatch};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
-    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
-    /// let scan = staffa::File::from_bytes(bytes)?.scan();
-    /// let mut rows = Vec::new();
-    /// for split in scan.splits(65_536)? {
-    ///     for batch in scan.clone().split(split).reader()? {
-    ///         rows.push(batch?.num_rows());
-    ///     }
-    /// }
-    /// assert_eq!(rows, [65_536, 65_536, 65_536, 3_392]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn splits(&self, rows: usize) -> Result<Vec<Split>> {
-        let (file, columns, filter) = (&self.file, self.positions()?, self.bound_filter()?);
-        let step = if is_flat(file, &columns, filter.as_ref()) {
-            rows.max(1).checked_next_multiple_of(STEP_ROWS)
-        } else {
-            None
-        };
-        if let Some(filter) = &filter
-            && !file.known_may_match(&filter.bound)?
-        {
-            return Ok(Vec::new());
-        }
-        let ranges = RowRanges::of_file(file, step.unwrap_or(usize::MAX));
-        let tasks = ranges.map(|range| ScanTask::new(file, range));
-        let may_match = |task: &ScanTask| match &filter {
-            Some(filter) => task.may_match(&filter.bound),
-            None => true,
-        };
-        let splits = tasks.filter(may_match);
-        Ok(splits.map(|task| Split(task.range)).collect())
-    }
-
-    /// Reads only the rows of `split`; offset and limit count within it.
-    #[must_use]
-    pub fn split(self, split: Split) -> Self {
-        self.several_splits([split])
-    }
-
-    /// Reads only the rows of some splits, in this order; offset and limit count within them.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
-    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
-    /// let scan = staffa::File::from_bytes(bytes)?.scan();
-    /// let splits = scan.splits(65_536)?;
-    /// let last_first = scan.several_splits(splits.into_iter().rev());
-    /// let batch = last_first.reader()?.next().unwrap()?;
-    /// assert_eq!(batch.column(0).as_primitive::<Int64Type>().value(0), 196_608);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn several_splits(mut self, splits: impl IntoIterator<Item = Split>) -> Self {
-        self.splits = Some(splits.into_iter().collect());
-        self
-    }
-
     /// Bytes that [`steps`](Self::steps) ask for ahead of the batches: 128 MiB by default.
     #[must_use]
     pub fn ahead_bytes(mut self, bytes: u64) -> Self {
         self.ahead_bytes = bytes;
         self
-    }
-
-    /// The name of [`splits`](Self::splits) before.
-    #[deprecated(since = "0.1.0", note = "use `splits`")]
-    pub fn parts(&self, rows: usize) -> Result<Vec<Split>> {
-        self.splits(rows)
-    }
-
-    /// The name of [`split`](Self::split) before.
-    #[must_use]
-    #[deprecated(since = "0.1.0", note = "use `split`")]
-    pub fn part(self, split: Split) -> Self {
-        self.split(split)
     }
 
     /// Whether rows for which the filter is not true may come too: for engines that test again. Where
@@ -395,8 +301,8 @@ impl Scan {
         let ranges = match (self.splits, self.byte_range) {
             _ if !may_match => RowRanges::within(file, task_rows, []),
             (Some(splits), _) => {
-                let ranges = splits.into_iter().map(|split| split.0);
-                RowRanges::within(file, task_rows, ranges)
+                let ranges = splits.into_iter().map(|split| split.range_of(file));
+                RowRanges::within(file, task_rows, ranges.collect::<Result<Vec<_>>>()?)
             }
             (None, Some(bytes)) => RowRanges::of_bytes(file, task_rows, &bytes),
             (None, None) => RowRanges::of_file(file, task_rows),
