@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use pyo3_arrow::ffi::to_schema_pycapsule;
 use pyo3_arrow::{PyArray, PyRecordBatchReader};
-use staffa::{Aggregate, Error, Predicate, Result, RowSelection, Scan};
+use staffa::{Aggregate, Error, Predicate, Result, RowSelection, Scan, Split};
 
 use crate::batch::{Batch, flatten, flattened_schema};
 use crate::errors::{run, run_attached};
@@ -71,10 +71,10 @@ impl File {
         ))))
     }
 
-    /// Reads batch by batch; `flattened` as in `Batch`.
+    /// Reads batch by batch; `flattened` as in `Batch`, `split` as of `splits`.
     #[pyo3(signature = (
         columns=None, filter=None, batch_rows=None, limit=None, string_views=false, dictionaries=None, run_ends=None,
-        offset=0, flattened=false
+        offset=0, flattened=false, split=None, threads=None
     ))]
     #[expect(
         clippy::too_many_arguments,
@@ -92,13 +92,19 @@ impl File {
         run_ends: Option<Vec<String>>,
         offset: u64,
         flattened: bool,
+        split: Option<(usize, usize, usize)>,
+        threads: Option<usize>,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
         run(py, || {
-            let scan = self.start_scan(columns, filter, batch_rows, limit, string_views);
+            let mut scan = self.start_scan(columns, filter, batch_rows, limit, string_views);
+            if let Some((row_group, start, end)) = split {
+                scan = scan.split(Split::new(row_group, start..end));
+            }
             let scan = scan
                 .dictionaries(dictionaries.unwrap_or_default())
-                .run_ends(run_ends.unwrap_or_default());
+                .run_ends(run_ends.unwrap_or_default())
+                .threads(threads);
             let reader = scan.offset(offset).reader()?;
             let stored = reader.schema();
             let flat = Arc::new(flattened_schema(&stored));
@@ -109,6 +115,34 @@ impl File {
                 flat,
                 Box::new(reader.map(|batch| flatten(&batch?))),
             ))
+        })
+    }
+
+    /// The splits of a scan, at most `rows` rows of a row group each, without those that the filter excludes: row
+    /// group, first row, last row and one, and bytes once decoded.
+    #[pyo3(signature = (columns=None, filter=None, rows=None))]
+    fn splits(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filter: Option<&Bound<'_, PyAny>>,
+        rows: Option<usize>,
+    ) -> PyResult<Vec<(usize, usize, usize, u64)>> {
+        let filter = filter.map(predicate).transpose()?;
+        run(py, || {
+            let scan = self.start_scan(columns, filter, None, None, false);
+            let described = |split: Split| {
+                let bytes = scan.decoded_bytes(&split)?;
+                let bytes = bytes.unwrap_or_else(|| self.share_of_bytes(&split));
+                Ok((
+                    split.row_group(),
+                    split.rows().start,
+                    split.rows().end,
+                    bytes,
+                ))
+            };
+            let splits = scan.splits(rows.unwrap_or(usize::MAX))?;
+            splits.into_iter().map(described).collect()
         })
     }
 
@@ -288,6 +322,12 @@ fn named(wanted: Vec<(String, String)>) -> Result<Vec<(String, Aggregate)>> {
 }
 
 impl File {
+    /// The bytes of a split, if all rows take as many of the file.
+    fn share_of_bytes(&self, split: &Split) -> u64 {
+        let bytes = u128::from(self.0.nbytes()) * split.num_rows() as u128;
+        u64::try_from(bytes / u128::from(self.0.num_rows().max(1))).unwrap_or(u64::MAX)
+    }
+
     fn start_scan(
         &self,
         columns: Option<Vec<String>>,
