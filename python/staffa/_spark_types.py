@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -104,6 +106,9 @@ def _compared(name: str, column: pc.Expression, data_type: pa.DataType, value: A
     if name == "In":
         if not value or any(each is None or _is_nan(each) for each in value):
             return None
+        if pa.types.is_floating(data_type):
+            # For `isin` 0.0 and -0.0 differ.
+            return functools.reduce(operator.or_, [column == pa.scalar(each, data_type) for each in value])
         listed = column.isin(pa.array(value, data_type))
         # `isin` of NULL is false.
         return listed | (column.is_null() & (column == pa.scalar(value[0], data_type)))

@@ -230,7 +230,13 @@ mod tests {
             (0, 1..150_000),
             (0, 0..65_537),
             (1, 0..usize::MAX),
-            (1, 65_536..0),
+            (
+                1,
+                Range {
+                    start: 65_536,
+                    end: 0,
+                },
+            ),
         ] {
             let refused = read(&scan, Split::new(row_group, rows.clone())).unwrap_err();
             assert!(
