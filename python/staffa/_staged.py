@@ -6,17 +6,19 @@ reported to it, and removes the hidden folder with what is left in it of process
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
 from staffa import _staffa
 from staffa._options import checked
-from staffa._source import absolute, local_path
+from staffa._source import absolute, is_url, local_path
 from staffa._write_dataset import DatasetSummary, files_of, key_columns, write_dataset
 from staffa.errors import InvalidArgumentError
 
@@ -69,9 +71,15 @@ class StagedWrite:
         self._existing = existing
         self._options = {"partition_by": list(partition_by), **options}
         self._refuse_existing()
+        self._is_new = not is_url(self.folder) and not Path(self.folder).exists()
+        if not is_url(self.folder):
+            Path(self._hidden).mkdir(parents=True)
 
     def write(self, batches: Iterable[pa.RecordBatch]) -> StagedFiles:
         """Writes the rows of one process, which are visible after the commit. An exception leaves no file of them."""
+        if not is_url(self._hidden) and not Path(self._hidden).exists():
+            # A task that outlives its job.
+            raise FileNotFoundError(f"{self.folder}: this write was committed or given up")
         fitting = (self._cast(batch) for batch in batches if batch.num_rows)
         for first in fitting:
             return self._write(chain([first], fitting))
@@ -96,6 +104,10 @@ class StagedWrite:
     def abort(self) -> None:
         """Gives the write up: nothing of it stays."""
         _staffa.discard(self._hidden)
+        if self._is_new:
+            with contextlib.suppress(OSError):
+                # Files are in it, after a commit.
+                Path(self.folder).rmdir()
 
     def _cast(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The batch with the columns of the schema: engines have layouts and orders of their own."""

@@ -246,6 +246,8 @@ def test_a_job_that_fails_leaves_nothing(spark: SparkSession, tmp_path: Path, di
 
 def test_two_jobs_into_one_folder_are_both_whole(spark: SparkSession, tmp_path: Path) -> None:
     def job(first: int) -> None:
+        # A thread has no active session of its own, with which sources are looked up.
+        spark._jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(spark._jsparkSession)
         frame = spark.range(first, first + 1000, numPartitions=3)
         frame.write.format("staffa").mode("append").save(str(tmp_path / "t"))
 

@@ -81,6 +81,10 @@ def test_a_write_that_is_given_up_leaves_nothing(tmp_path: Path) -> None:
     write.abort()
     write.abort()
     assert names(tmp_path) == []
+    with pytest.raises(FileNotFoundError, match="this write was committed or given up"):
+        write.write(rows(0))
+    StagedWrite(tmp_path / "new", SCHEMA).abort()
+    assert names(tmp_path) == []
 
 
 def killed(write: StagedWrite) -> None:

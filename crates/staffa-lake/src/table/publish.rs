@@ -24,6 +24,8 @@ use crate::upload::remove_at;
 
 /// Objects that are copied or removed at the same time.
 const AT_ONCE: usize = 16;
+/// Times that the removal of a folder is tried.
+const MOST_TRIES: usize = 8;
 
 /// Moves files out of a hidden folder to the same places below a table's folder; returns their paths there.
 /// After an error none of them is left there.
@@ -91,18 +93,26 @@ pub fn publish(hidden: &Folder, table: &Folder, files: &[PathBuf]) -> Result<Vec
 
 /// Removes a hidden folder and all that is in it; one that is not there is removed as well.
 pub fn discard(hidden: &Folder) -> Result<()> {
-    let base = match hidden {
-        Folder::Local(path) => {
-            return match fs::remove_dir_all(path) {
-                Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(path, error)),
-                _ => Ok(()),
-            };
+    match hidden {
+        Folder::Local(path) => discard_local(path),
+        Folder::Prefix(base) => every(base)?
+            .iter()
+            .try_for_each(|object| remove_at(&object.location)),
+    }
+}
+
+fn discard_local(path: &Path) -> Result<()> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            // A process that outlives the job begins a file meanwhile.
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && tries < MOST_TRIES => {}
+            Err(error) => return Err(Error::io(path, error)),
+            Ok(()) => return Ok(()),
         }
-        Folder::Prefix(base) => base,
-    };
-    every(base)?
-        .iter()
-        .try_for_each(|object| remove_at(&object.location))
+    }
 }
 
 /// Copies objects to the same places below a table's prefix.
