@@ -13,6 +13,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from staffa._evaluate import exact_literal, exact_literals
+
 
 def pushed(tree: Any, schema: pa.Schema) -> pc.Expression | None:
     """What pyarrow can evaluate of a filter: true for all rows for which the filter is.
@@ -70,10 +72,10 @@ def _expression(tree: Any, schema: pa.Schema, used: set[str]) -> pc.Expression:
 
 def _literal(tree: Any, data_type: pa.DataType) -> Any:
     if isinstance(tree, list):
-        return pa.array(tree, data_type)
+        return exact_literals(tree, data_type)
     if tree[0] != "literal" or tree[1] is None:
         raise _UnknownError
-    return pa.scalar(tree[1], data_type)
+    return exact_literal(tree[1], data_type)
 
 
 _SWAPPED = {"equal": "equal", "not_equal": "not_equal", "less_than": "greater_than", "greater_than": "less_than"}

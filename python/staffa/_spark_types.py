@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from staffa._evaluate import exact_literal, exact_literals
 from staffa.errors import UnsupportedError
 
 _PLAIN: dict[pa.DataType, pa.DataType] = {
@@ -108,10 +109,10 @@ def _compared(name: str, column: pc.Expression, data_type: pa.DataType, value: A
             return None
         if pa.types.is_floating(data_type):
             # For `isin` 0.0 and -0.0 differ.
-            return functools.reduce(operator.or_, [column == pa.scalar(each, data_type) for each in value])
-        listed = column.isin(pa.array(value, data_type))
+            return functools.reduce(operator.or_, [column == exact_literal(each, data_type) for each in value])
+        listed = column.isin(exact_literals(value, data_type))
         # `isin` of NULL is false.
-        return listed | (column.is_null() & (column == pa.scalar(value[0], data_type)))
+        return listed | (column.is_null() & (column == exact_literal(value[0], data_type)))
     if name == "EqualNullSafe":
         equal = None if value is None else _compared("EqualTo", column, data_type, value)
         return column.is_null() if value is None else None if equal is None else equal & column.is_valid()
@@ -121,12 +122,11 @@ def _compared(name: str, column: pc.Expression, data_type: pa.DataType, value: A
         return _TEXT[name](column, value) if pa.types.is_string(data_type) else None
     if name not in _COMPARISONS:
         return None
-    literal = pa.scalar(value, data_type)
-    if not pa.types.is_floating(data_type):
-        return _COMPARISONS[name](column, literal)
     if _is_nan(value):
         return pc.is_nan(column) if name == "EqualTo" else None
-    compared = _COMPARISONS[name](column, literal)
+    compared = _COMPARISONS[name](column, exact_literal(value, data_type))
+    if not pa.types.is_floating(data_type):
+        return compared
     return compared | pc.is_nan(column) if name.startswith("GreaterThan") else compared
 
 
