@@ -235,53 +235,12 @@ impl Scan {
         self
     }
 
-    /// Reads only the rows of `split`; offset and limit count within it.
-    #[must_use]
-    pub fn split(self, split: Split) -> Self {
-        self.several_splits([split])
-    }
-
-    /// Reads only the rows of some splits, in this order; offset and limit count within them.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
-    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
-    /// let scan = staffa::File::from_bytes(bytes)?.scan();
-    /// let splits = scan.splits(65_536)?;
-    /// let last_first = scan.several_splits(splits.into_iter().rev());
-    /// let batch = last_first.reader()?.next().unwrap()?;
-    /// assert_eq!(batch.column(0).as_primitive::<Int64Type>().value(0), 196_608);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn several_splits(mut self, splits: impl IntoIterator<Item = Split>) -> Self {
-        self.splits = Some(splits.into_iter().collect());
-        self
-    }
-
     /// Bytes that [`steps`](Self::steps) ask for ahead of the batches, at most: 128 MiB by default.
     /// They ask for what the link brings in half a second, and for 48 MiB at least.
     #[must_use]
     pub fn ahead_bytes(mut self, bytes: u64) -> Self {
         self.ahead_bytes = bytes;
         self
-    }
-
-    /// The name of [`splits`](Self::splits) before.
-    #[deprecated(since = "0.1.0", note = "use `splits`")]
-    pub fn parts(&self, rows: usize) -> Result<Vec<Split>> {
-        self.splits(rows)
-    }
-
-    /// The name of [`split`](Self::split) before.
-    #[must_use]
-    #[deprecated(since = "0.1.0", note = "use `split`")]
-    pub fn part(self, split: Split) -> Self {
-        self.split(split)
     }
 
     /// Whether rows for which the filter is not true may come too: for engines that test again. Where
