@@ -8,7 +8,9 @@
 //!                -> Steps: tasks -> byte ranges that they need, fetched by the caller        -> batches
 //! ```
 
-mod parts;
+mod blocking;
+mod checked;
+mod pace;
 mod plan;
 mod queue;
 mod reader;
@@ -17,6 +19,7 @@ mod row_numbers;
 mod split;
 mod steps;
 mod task;
+mod window;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -30,10 +33,10 @@ use steps::AHEAD_BYTES;
 pub use steps::{Step, Steps};
 pub(super) use task::ScanTask;
 
-use self::parts::is_flat;
+use self::blocking::BlockingSteps;
+use self::checked::is_flat;
 use self::plan::{RowTest, TestFn};
 use self::reader::{LocalTasks, Tasks};
-use self::steps::BlockingSteps;
 use super::File;
 use super::batch::STEP_ROWS;
 use super::prefetch::Prefetch;
@@ -232,52 +235,12 @@ impl Scan {
         self
     }
 
-    /// Reads only the rows of `split`; offset and limit count within it.
-    #[must_use]
-    pub fn split(self, split: Split) -> Self {
-        self.several_splits([split])
-    }
-
-    /// Reads only the rows of some splits, in this order; offset and limit count within them.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
-    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
-    /// let scan = staffa::File::from_bytes(bytes)?.scan();
-    /// let splits = scan.splits(65_536)?;
-    /// let last_first = scan.several_splits(splits.into_iter().rev());
-    /// let batch = last_first.reader()?.next().unwrap()?;
-    /// assert_eq!(batch.column(0).as_primitive::<Int64Type>().value(0), 196_608);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn several_splits(mut self, splits: impl IntoIterator<Item = Split>) -> Self {
-        self.splits = Some(splits.into_iter().collect());
-        self
-    }
-
-    /// Bytes that [`steps`](Self::steps) ask for ahead of the batches: 128 MiB by default.
+    /// Bytes that [`steps`](Self::steps) ask for ahead of the batches, at most: 128 MiB by default.
+    /// They ask for what the link brings in half a second, and for 48 MiB at least.
     #[must_use]
     pub fn ahead_bytes(mut self, bytes: u64) -> Self {
         self.ahead_bytes = bytes;
         self
-    }
-
-    /// The name of [`splits`](Self::splits) before.
-    #[deprecated(since = "0.1.0", note = "use `splits`")]
-    pub fn parts(&self, rows: usize) -> Result<Vec<Split>> {
-        self.splits(rows)
-    }
-
-    /// The name of [`split`](Self::split) before.
-    #[must_use]
-    #[deprecated(since = "0.1.0", note = "use `split`")]
-    pub fn part(self, split: Split) -> Self {
-        self.split(split)
     }
 
     /// Whether rows for which the filter is not true may come too: for engines that test again. Where
@@ -345,22 +308,22 @@ impl Scan {
     /// Checks columns and filter against the schema, and begins.
     pub fn reader(self) -> Result<Reader> {
         let (file, read_ahead, ordered) = (self.file.clone(), self.read_ahead, self.ordered);
-        let parts = self.parts_of_scan()?;
-        let schema = parts.schema.clone();
+        let scan = self.checked()?;
+        let schema = scan.schema.clone();
         let tasks = match file.store().as_source() {
             Some(source) => Tasks::Source(Box::new(BlockingSteps {
                 source: source.clone(),
-                steps: parts.into_steps(&file),
+                steps: scan.into_steps(&file),
                 begun: VecDeque::new(),
             })),
             None => Tasks::Local(Box::new(LocalTasks {
                 file,
-                plan: Arc::new(parts.plan),
-                threads: parts.threads,
+                plan: Arc::new(scan.plan),
+                threads: scan.threads,
                 prefetch: Prefetch::new(ordered),
                 read_ahead,
                 task_bytes: 0,
-                queue: parts.queue,
+                queue: scan.queue,
             })),
         };
         Ok(Reader { schema, tasks })
@@ -369,7 +332,7 @@ impl Scan {
     /// As [`reader`](Self::reader), in steps: the caller fetches the bytes.
     pub fn steps(self) -> Result<Steps> {
         let file = self.file.clone();
-        Ok(self.parts_of_scan()?.into_steps(&file))
+        Ok(self.checked()?.into_steps(&file))
     }
 
     /// As [`reader`](Self::reader), as Arrow's [`RecordBatchReader`](arrow_array::RecordBatchReader):

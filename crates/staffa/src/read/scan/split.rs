@@ -1,5 +1,6 @@
 //! Splits: shares of a scan that are read by themselves, here or in another process.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
+#![cfg_attr(test, allow(clippy::unwrap_used))]
 
 use std::ops::Range;
 
@@ -161,5 +162,144 @@ impl Scan {
         let splits = tasks.filter(may_match);
         let split = |task: ScanTask| Split::new(file, &first_rows, task.range);
         splits.map(split).collect()
+    }
+
+    /// Reads only the rows of `split`; offset and limit count within it.
+    #[must_use]
+    pub fn split(self, split: Split) -> Self {
+        self.several_splits([split])
+    }
+
+    /// Reads only the rows of some splits, in this order; offset and limit count within them.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let scan = staffa::File::from_bytes(bytes)?.scan();
+    /// let splits = scan.splits(65_536)?;
+    /// let last_first = scan.several_splits(splits.into_iter().rev());
+    /// let batch = last_first.reader()?.next().unwrap()?;
+    /// assert_eq!(batch.column(0).as_primitive::<Int64Type>().value(0), 196_608);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn several_splits(mut self, splits: impl IntoIterator<Item = Split>) -> Self {
+        self.splits = Some(splits.into_iter().collect());
+        self
+    }
+
+    /// Bytes of the rows of a split, decoded, before any filter: by the summaries of the columns that are
+    /// read, as if all rows had as many. `None` where the file has no summaries.
+    pub fn decoded_bytes(&self, split: &Split) -> Result<Option<u64>> {
+        let (summaries, columns) = (self.file.summaries()?, self.positions()?);
+        if summaries.is_empty() {
+            return Ok(None);
+        }
+        let leaves = columns
+            .iter()
+            .flat_map(|column| self.file.layout().leaves_of(*column));
+        let bytes = leaves.filter_map(|leaf| Some(summaries.get(leaf)?.decoded_bytes));
+        let all = u128::from(bytes.fold(0, u64::saturating_add));
+        let share = all * split.num_rows() as u128 / u128::from(self.file.num_rows().max(1));
+        Ok(Some(u64::try_from(share).unwrap_or(u64::MAX)))
+    }
+
+    /// The name of [`splits`](Self::splits) before.
+    #[deprecated(since = "0.1.0", note = "use `splits`")]
+    pub fn parts(&self, rows: usize) -> Result<Vec<Split>> {
+        self.splits(rows)
+    }
+
+    /// The name of [`split`](Self::split) before.
+    #[must_use]
+    #[deprecated(since = "0.1.0", note = "use `split`")]
+    pub fn part(self, split: Split) -> Self {
+        self.split(split)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::{Array, Int64Array, ListArray, RecordBatch, types::Int64Type};
+
+    use super::*;
+    use crate::{WriteOptions, to_bytes};
+
+    fn file(rows: usize) -> File {
+        let n = Int64Array::from_iter_values(0..rows as i64);
+        let lists = (0..rows).map(|row| Some(vec![Some(row as i64); row % 3]));
+        let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(lists);
+        let batch = RecordBatch::try_from_iter([
+            ("n", Arc::new(n) as Arc<dyn Array>),
+            ("lists", Arc::new(lists)),
+        ]);
+        let (batch, options) = (batch.unwrap(), WriteOptions::new().row_group_rows(150_000));
+        File::from_bytes(to_bytes(batch.schema(), &[batch], options).unwrap()).unwrap()
+    }
+
+    fn read(scan: &Scan, split: Split) -> Result<Vec<RecordBatch>> {
+        scan.clone().split(split).reader()?.collect()
+    }
+
+    #[test]
+    fn splits_are_made_again_elsewhere() {
+        let file = file(200_000);
+        for columns in [&["n"][..], &["lists"], &["lists", "n"]] {
+            let scan = file.scan().columns(columns.iter().copied());
+            let splits = scan.splits(STEP_ROWS).unwrap();
+            assert_eq!(splits.len(), if columns == ["n"] { 4 } else { 2 });
+            let mut rows = 0;
+            for split in splits {
+                let again = file.split(split.rows()).unwrap();
+                assert_eq!(again, split);
+                rows += read(&scan, again)
+                    .unwrap()
+                    .iter()
+                    .map(RecordBatch::num_rows)
+                    .sum::<usize>();
+            }
+            assert_eq!(rows, 200_000);
+        }
+    }
+
+    #[test]
+    fn rows_that_are_no_split_are_refused() {
+        let file = file(200_000);
+        for (start, end) in [
+            (200_000, 200_001),
+            (u64::MAX, u64::MAX),
+            (0, 150_001),
+            (0, 200_000),
+            (1, 150_000),
+            (0, 65_537),
+            (150_000, u64::MAX),
+            (65_536, 0),
+            (65_536, 65_536),
+        ] {
+            let refused = file.split(start..end).unwrap_err();
+            assert!(
+                matches!(refused, Error::InvalidArgument(_)),
+                "{start} to {end}: {refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn bytes_of_a_split_are_its_share_of_the_columns() {
+        let scan = file(200_000).scan().columns(["n"]);
+        let splits = scan.splits(STEP_ROWS).unwrap();
+        let bytes = splits
+            .iter()
+            .map(|split| scan.decoded_bytes(split).unwrap());
+        assert_eq!(
+            bytes.collect::<Vec<_>>(),
+            [524_288, 524_288, 151_424, 400_000].map(Some)
+        );
     }
 }

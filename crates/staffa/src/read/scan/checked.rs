@@ -1,4 +1,4 @@
-//! A scan as it was asked for, checked against the file: what a reader and steps begin with.
+//! A scan checked against the schema: columns, filter and test by position, the rows to read.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::read::threads::Threads;
 
 impl Scan {
     /// What every form of the scan needs, checked.
-    pub(super) fn parts_of_scan(self) -> Result<ScanParts> {
+    pub(super) fn checked(self) -> Result<CheckedScan> {
         let file = &self.file;
         let plan = self.plan()?;
         let task_rows = if plan.all_columns().all(|column| file.is_flat(column)) {
@@ -53,7 +53,7 @@ impl Scan {
             left: self.limit.unwrap_or(u64::MAX),
             ready: None,
         };
-        Ok(ScanParts {
+        Ok(CheckedScan {
             schema: Arc::new(plan.schema()?),
             plan,
             queue,
@@ -127,7 +127,7 @@ impl Scan {
 }
 
 /// A scan that is checked and has not begun.
-pub(super) struct ScanParts {
+pub(super) struct CheckedScan {
     pub plan: ScanPlan,
     /// Of the batches.
     pub schema: SchemaRef,
@@ -136,7 +136,7 @@ pub(super) struct ScanParts {
     ahead_bytes: u64,
 }
 
-impl ScanParts {
+impl CheckedScan {
     pub fn into_steps(self, file: &File) -> Steps {
         let steps = Steps::new(file, self.plan, self.schema, self.queue, self.threads);
         steps.with_ahead_bytes(self.ahead_bytes)
