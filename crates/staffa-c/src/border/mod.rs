@@ -43,3 +43,19 @@ pub use source::{StaffaRange, StaffaSource};
 pub use split::*;
 pub use statistics::*;
 pub use writer::*;
+
+/// What the header says of threads: these are shared, the others move between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    const fn moved<T: Send>() {}
+    shared::<StaffaFile>();
+    shared::<StaffaPredicate>();
+    shared::<StaffaOptions>();
+    shared::<StaffaCancel>();
+    moved::<StaffaScan>();
+    moved::<StaffaWriter>();
+    moved::<StaffaSplits>();
+    moved::<StaffaStatistics>();
+    moved::<StaffaMetadata>();
+    moved::<StaffaError>();
+};
