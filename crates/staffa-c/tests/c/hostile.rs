@@ -157,6 +157,10 @@ unsafe fn free_nothing() {
         staffa_scan_free(ptr::null_mut());
         staffa_splits_free(ptr::null_mut());
         staffa_writer_free(ptr::null_mut());
+        staffa_metrics_free(ptr::null_mut());
+        assert_eq!(staffa_scan_metrics(null(), ptr::null(), null()), NO);
+        assert_eq!(staffa_scan_cached(null(), true, null()), NO);
+        assert_eq!(staffa_metrics_get(ptr::null(), null(), null()), NO);
     }
 }
 
