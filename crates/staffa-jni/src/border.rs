@@ -91,7 +91,7 @@ fn close_file<'l>(_: &mut Env<'l>, _: This<'l>, file: jlong) -> Result<()> {
 fn schema<'l>(_: &mut Env<'l>, _: This<'l>, file: jlong, address: jlong) -> Result<()> {
     let schema = FFI_ArrowSchema::try_from(&FILES.get(file)?.schema()?)?;
     // SAFETY: the host gives the address of an `ArrowSchema` that it allocated and did not fill.
-    unsafe { std::ptr::write(address as *mut FFI_ArrowSchema, schema) };
+    unsafe { std::ptr::write(pointer(address)?, schema) };
     Ok(())
 }
 
@@ -191,10 +191,10 @@ fn create<'l>(
 }
 
 fn write<'l>(_: &mut Env<'l>, _: This<'l>, writer: jlong, array: jlong) -> Result<()> {
+    let writer = WRITERS.get(writer)?;
     // SAFETY: the host gives the address of an `ArrowArray` that it filled; it is moved out, and
     // released by its new owner alone.
-    let array = unsafe { FFI_ArrowArray::from_raw(array as *mut FFI_ArrowArray) };
-    let writer = WRITERS.get(writer)?;
+    let array = unsafe { FFI_ArrowArray::from_raw(pointer(array)?) };
     // SAFETY: the host made the array for the schema that it gave the writer.
     let rows = unsafe { from_ffi_and_data_type(array, row_type(writer.schema())) }?;
     writer.write(StructArray::from(rows))
@@ -219,6 +219,14 @@ fn open_handles<'l>(_: &mut Env<'l>, _: This<'l>) -> Result<jint> {
 /// The schema at an address.
 fn schema_at(address: jlong) -> Result<SchemaRef> {
     // SAFETY: as for an array.
-    let schema = unsafe { FFI_ArrowSchema::from_raw(address as *mut FFI_ArrowSchema) };
+    let schema = unsafe { FFI_ArrowSchema::from_raw(pointer(address)?) };
     Schema::try_from(&schema).map(Arc::new).map_err(Error::from)
+}
+
+/// The address of a struct of the host, which is never 0.
+fn pointer<T>(address: jlong) -> Result<*mut T> {
+    if address == 0 {
+        return Err(Error::Invalid("the address of a struct expected, found 0".to_owned()));
+    }
+    Ok(address as *mut T)
 }
