@@ -14,13 +14,18 @@ import engines
 
 KINDS = ["parquet", "staffa"]
 WARMING = 2
-sys.path.insert(0, str(engines.BENCH.parent / "jvm" / "python"))
 
 
 def spark(data: Path, folder: Path, rounds: int, queries: Path | None, only: list[str] | None = None) -> Any:
     """CPU and wall seconds of each query by each kind, in turn; plans; whether the answers are DuckDB's."""
     import duckdb
 
+    # In the repository it stands in a folder apart from the package `staffa`, which may be installed or not.
+    own = engines.BENCH.parent / "jvm" / "python"
+    sys.path.append(str(own))
+    import staffa
+
+    staffa.__path__.append(str(own / "staffa"))
     import staffa.spark
 
     builder = staffa.spark.builder().master("local[2]").config("spark.ui.enabled", "false")

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (the lines of the report)
 """TPC-H by Spark, over Parquet and Staffa."""
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ package org.apache.spark.sql.staffa
 import java.io.Closeable
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FSDataInputStream, FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{FileSystem, FSDataInputStream, Path}
 
 import org.apache.spark.sql.types.StructType
 
@@ -29,6 +29,7 @@ private[staffa] final class StaffaFile private (val handle: Long, stream: Option
 }
 
 private[staffa] object StaffaFile {
+  /** `length` is 0 where it is not known. */
   def open(path: Path, length: Long, conf: Configuration): StaffaFile = {
     val system = path.getFileSystem(conf)
     if (isLocal(system)) {
@@ -36,7 +37,8 @@ private[staffa] object StaffaFile {
     }
     val stream = system.open(path)
     try {
-      val handle = Native.library.openHost(new HadoopFile(stream), path.toString, length)
+      val bytes = if (length > 0) length else system.getFileStatus(path).getLen
+      val handle = Native.library.openHost(new HadoopFile(stream), path.toString, bytes)
       new StaffaFile(handle, Some(stream))
     } catch {
       case e: Throwable =>
@@ -45,8 +47,13 @@ private[staffa] object StaffaFile {
     }
   }
 
-  /** Whether the native library may read the files of a file system: other classes may do more than that. */
+  /** File systems that the native library stands in for; others of the scheme `file` may do more. */
+  private val LocalSystems = Set(
+    "org.apache.hadoop.fs.LocalFileSystem",
+    "org.apache.hadoop.fs.RawLocalFileSystem",
+    // Where Hive's jars are.
+    "org.apache.hadoop.hive.ql.io.ProxyLocalFileSystem")
+
   private def isLocal(system: FileSystem): Boolean =
-    system.getUri.getScheme == "file" &&
-      (system.getClass == classOf[LocalFileSystem] || system.getClass == classOf[RawLocalFileSystem])
+    system.getUri.getScheme == "file" && LocalSystems.contains(system.getClass.getName)
 }

@@ -54,6 +54,8 @@ private[staffa] final class StaffaOutputWriter(
       Data.exportVectorSchemaRoot(allocator, root, null, array)
       native.write(writer, array.memoryAddress())
     } finally {
+      // What the library did not take.
+      array.release()
       array.close()
     }
     // The native library holds the buffers until their row group is written.

@@ -51,11 +51,12 @@ def configured(builder, folder: Path):
 
 @pytest.fixture(scope="session")
 def spark(jar, probes, tmp_path_factory):
-    from pyspark.sql import SparkSession
+    import staffa.spark
 
-    builder = SparkSession.builder.master("local[2]").config("spark.jars", f"{jar},{probes}")
-    builder = configured(builder, tmp_path_factory.mktemp("spark"))
-    session = builder.config("spark.hadoop.fs.counting.impl", "org.apache.spark.sql.staffa.test.CountingFileSystem").getOrCreate()
+    staffa.spark.jar = lambda: jar
+    builder = configured(staffa.spark.builder(probes).master("local[2]"), tmp_path_factory.mktemp("spark"))
+    system = "org.apache.spark.sql.staffa.test.CountingFileSystem"
+    session = builder.config("spark.hadoop.fs.counting.impl", system).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session
     session.stop()

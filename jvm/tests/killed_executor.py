@@ -11,8 +11,9 @@ import threading
 import time
 from pathlib import Path
 
-from conftest import configured
 from pyspark.sql import SparkSession
+
+from conftest import configured
 
 ROWS = 400_000
 
@@ -58,7 +59,9 @@ killed: list[int] = []
 
 
 def main(folder: Path) -> None:
-    builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.jars", os.environ["STAFFA_SPARK_JAR"])
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]").config(
+        "spark.jars", os.environ["STAFFA_SPARK_JAR"]
+    )
     builder = builder.config("spark.executor.extraJavaOptions", "-Djava.net.preferIPv4Stack=true")
     spark = configured(builder, folder).config("spark.executor.memory", "512m").getOrCreate()
     spark.sparkContext.setLogLevel("OFF")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from conftest import parts
 
 
@@ -73,6 +74,13 @@ def test_a_call_after_close_is_an_exception(spark, probe, tmp_path):
     assert probe.callAfterClose(str(part), False) == expected
 
 
+def test_a_builder_beside_a_session_is_refused(spark):
+    import staffa.spark
+
+    with pytest.raises(RuntimeError, match="a Spark session runs already"):
+        staffa.spark.builder()
+
+
 def test_another_spark_and_another_platform_are_named(spark, probe):
     probe.checkSpark("4.3.7")
     with pytest.raises(Exception, match=r"this Staffa jar is for Spark 4.3, found Spark 4.30.0"):
@@ -86,7 +94,7 @@ def test_a_task_that_fails_while_writing_leaves_no_file(spark, tmp_path):
     with pytest.raises(Exception, match="stop here"):
         rows.write.format("staffa").save(str(tmp_path / "t"))
     assert parts(tmp_path / "t") == []
-    with pytest.raises(Exception, match="(?i)unable to infer schema|PATH_NOT_FOUND|UNABLE_TO_INFER_SCHEMA"):
+    with pytest.raises(Exception, match=r"(?i)unable to infer schema|PATH_NOT_FOUND|UNABLE_TO_INFER_SCHEMA"):
         spark.read.format("staffa").load(str(tmp_path / "t")).count()
 
 
@@ -95,7 +103,9 @@ def test_a_job_that_is_cancelled_leaves_no_file(spark, tmp_path):
     import time
 
     spark.conf.set("spark.sql.ansi.enabled", "false")
-    slow = spark.range(0, 40_000_000, 1, 2).selectExpr("id", "xxhash64(id) a", "xxhash64(id, 1) b", "sha2(string(id), 256) c")
+    slow = spark.range(0, 40_000_000, 1, 2).selectExpr(
+        "id", "xxhash64(id) a", "xxhash64(id, 1) b", "sha2(string(id), 256) c"
+    )
     failed: list[BaseException] = []
 
     def run() -> None:

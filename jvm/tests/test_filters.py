@@ -44,8 +44,6 @@ def folder(spark, tmp_path_factory):
     return str(path)
 
 
-
-
 def predicate(rng: random.Random, depth: int = 0) -> str:
     if depth < 3 and rng.random() < 0.5:
         kind = rng.choice(["and", "or", "not", "and", "or"])

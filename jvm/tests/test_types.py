@@ -44,7 +44,7 @@ def frame(spark, types: dict[str, str]):
 
 def same(a, b) -> None:
     """Equal types, and equal values column by column."""
-    assert [f.dataType for f in a.schema.fields] == [f.dataType for f in b.schema.fields]
+    assert [f.dataType.simpleString() for f in a.schema.fields] == [f.dataType.simpleString() for f in b.schema.fields]
     texts = [f"cast({name} as string) {name}" for name in a.columns]
     ours, theirs = (frame.orderBy("id").selectExpr(*texts).toPandas() for frame in (a, b))
     for name in a.columns:
@@ -91,7 +91,9 @@ def test_no_rows_and_no_columns(spark, tmp_path):
 
 
 def test_a_type_that_cannot_be_written_is_refused_by_column(spark, tmp_path):
-    shape = spark.range(3).selectExpr("id", "st_geomfromwkb(unhex('0101000000000000000000F03F0000000000000040')) as place")
+    shape = spark.range(3).selectExpr(
+        "id", "st_geomfromwkb(unhex('0101000000000000000000F03F0000000000000040')) as place"
+    )
     with pytest.raises(Exception, match="Staffa datasource doesn't support the column `place`"):
         shape.write.format("staffa").save(str(tmp_path / "t"))
 

@@ -226,7 +226,9 @@ fn schema_at(address: jlong) -> Result<SchemaRef> {
 /// The address of a struct of the host, which is never 0.
 fn pointer<T>(address: jlong) -> Result<*mut T> {
     if address == 0 {
-        return Err(Error::Invalid("the address of a struct expected, found 0".to_owned()));
+        return Err(Error::Invalid(
+            "the address of a struct expected, found 0".to_owned(),
+        ));
     }
     Ok(address as *mut T)
 }

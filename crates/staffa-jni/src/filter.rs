@@ -3,11 +3,10 @@
 //! Spark tests every row again, so that a part that is left out costs time, never a row.
 
 use arrow_schema::{DataType, Schema};
-use staffa::Predicate;
+use staffa::{Literal, Predicate};
 
 use crate::convert::find;
 use crate::error::Result;
-use crate::types::spark_type;
 
 /// The parts of a filter that the columns of a file can answer, by their names in the file; `None`
 /// where there are none.
@@ -24,36 +23,41 @@ pub(crate) fn of_file(text: &str, schema: &Schema, any_case: bool) -> Result<Opt
     Ok((!parts.is_empty()).then_some(Predicate::And(parts)))
 }
 
-/// Gives the columns their names in the file; false where one is missing, or where its values in
-/// Spark's type compare unlike those in the file.
+/// Gives the columns their names in the file; false where one is missing, or where its values compare
+/// unlike those that Spark sees.
 fn rename(predicate: &mut Predicate, schema: &Schema, any_case: bool) -> bool {
-    match predicate {
-        Predicate::Compare { column, .. }
-        | Predicate::In { column, .. }
-        | Predicate::StartsWith { column, .. }
+    let (column, literals) = match predicate {
+        Predicate::Compare {
+            column, literal, ..
+        } => (column, std::slice::from_ref(literal)),
+        Predicate::In { column, literals } => (column, literals.as_slice()),
+        Predicate::StartsWith { column, .. }
         | Predicate::Contains { column, .. }
         | Predicate::Like { column, .. }
-        | Predicate::IsNull { column } => match find(schema.fields(), column, any_case) {
-            Some(found) if is_comparable(found.data_type()) => {
-                column.clone_from(found.name());
-                true
-            }
-            _ => false,
-        },
+        | Predicate::IsNull { column } => (column, &[][..]),
         Predicate::And(parts) | Predicate::Or(parts) => {
-            parts.iter_mut().all(|part| rename(part, schema, any_case))
+            return parts.iter_mut().all(|part| rename(part, schema, any_case));
         }
-        Predicate::Not(part) => rename(part, schema, any_case),
-        _ => false,
-    }
+        Predicate::Not(part) => return rename(part, schema, any_case),
+        _ => return false,
+    };
+    let Some(found) = find(schema.fields(), column, any_case) else {
+        return false;
+    };
+    column.clone_from(found.name());
+    literals
+        .iter()
+        .all(|literal| is_exact(found.data_type(), literal))
 }
 
-/// Half floats are compared with the nearest half float, which Spark does not do.
-fn is_comparable(ty: &DataType) -> bool {
-    let is_float = |ty: &DataType| ty.is_floating();
-    match spark_type(ty) {
-        Ok(own) if is_float(&own) => own == *ty,
-        Ok(_) => true,
-        Err(_) => false,
+/// Whether a literal is a value of a float column: it compares with the nearest one, but in Spark,
+/// which may read the column as doubles, with each of them exactly.
+fn is_exact(ty: &DataType, literal: &Literal) -> bool {
+    match (ty, literal) {
+        (DataType::Float32, Literal::Float(value)) => f64::from(*value as f32) == *value,
+        (DataType::Float16, _) => false,
+        (DataType::Dictionary(_, values), _) => is_exact(values, literal),
+        (DataType::RunEndEncoded(_, values), _) => is_exact(values.data_type(), literal),
+        _ => true,
     }
 }
