@@ -2,6 +2,11 @@
 //! address.
 //!
 //! Only this file has `unsafe`: the methods are exported by name, and addresses come from the host.
+#![allow(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    reason = "native methods have these signatures"
+)]
 
 use std::sync::Arc;
 
@@ -146,9 +151,10 @@ fn scan<'l>(
     batch_rows: jint,
     any_case: jboolean,
 ) -> Result<jlong> {
-    let filter = match filter.is_null() {
-        true => None,
-        false => Some(filter.try_to_string(env)?),
+    let filter = if filter.is_null() {
+        None
+    } else {
+        Some(filter.try_to_string(env)?)
     };
     let request = Request {
         schema: schema_at(schema)?,

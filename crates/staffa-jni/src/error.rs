@@ -74,7 +74,7 @@ impl<T: Default> ErrorPolicy<T, Error> for Throw {
 
     fn on_error<'local: 'native, 'native>(
         env: &mut Env<'local>,
-        _: &mut Self::Captures<'local, 'native>,
+        (): &mut Self::Captures<'local, 'native>,
         error: Error,
     ) -> jni::errors::Result<T> {
         if let Some(thrown) = host_exception(&error) {
@@ -87,7 +87,7 @@ impl<T: Default> ErrorPolicy<T, Error> for Throw {
 
     fn on_panic<'local: 'native, 'native>(
         env: &mut Env<'local>,
-        _: &mut Self::Captures<'local, 'native>,
+        (): &mut Self::Captures<'local, 'native>,
         payload: Box<dyn Any + Send + 'static>,
     ) -> jni::errors::Result<T> {
         let text = payload

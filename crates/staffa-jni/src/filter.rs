@@ -54,7 +54,9 @@ fn rename(predicate: &mut Predicate, schema: &Schema, any_case: bool) -> bool {
 /// which may read the column as doubles, with each of them exactly.
 fn is_exact(ty: &DataType, literal: &Literal) -> bool {
     match (ty, literal) {
-        (DataType::Float32, Literal::Float(value)) => f64::from(*value as f32) == *value,
+        (DataType::Float32, Literal::Float(value)) => {
+            f64::from(*value as f32).to_bits() == value.to_bits()
+        }
         (DataType::Float16, _) => false,
         (DataType::Dictionary(_, values), _) => is_exact(values, literal),
         (DataType::RunEndEncoded(_, values), _) => is_exact(values.data_type(), literal),
