@@ -19,6 +19,7 @@ private[staffa] final class ArrowBufferVector(ty: DataType, array: Long, skip: L
   private val offset: Long = Platform.getLong(null, array + Offset) + skip
   /** One bit a row; 0 where no row is NULL. */
   private val validity: Long = if (nullCount(array) == 0 || buffers(array) == 0) 0L else buffer(array, 0)
+  private val allNull: Boolean = ty == NullType
   private val width: Int = ArrowBufferVector.width(ty)
   private val hasOffsets: Boolean = ArrowBufferVector.hasOffsets(ty)
   /** The values, or the offsets of variable ones. */
@@ -31,13 +32,13 @@ private[staffa] final class ArrowBufferVector(ty: DataType, array: Long, skip: L
 
   override def closeIfFreeable(): Unit = {}
 
-  override def hasNull: Boolean = validity != 0 || ty == NullType
+  override def hasNull: Boolean = validity != 0 || allNull
 
   override def numNulls(): Int =
-    if (ty == NullType) Platform.getLong(null, array + Length).toInt else nullCount(array).toInt
+    if (allNull) Platform.getLong(null, array + Length).toInt else nullCount(array).toInt
 
   override def isNullAt(row: Int): Boolean =
-    if (validity == 0) ty == NullType else !isSet(validity, offset + row)
+    if (validity == 0) allNull else !isSet(validity, offset + row)
 
   private def isSet(bits: Long, i: Long): Boolean =
     ((Platform.getByte(null, bits + (i >> 3)) >> (i & 7).toInt) & 1) != 0
