@@ -37,7 +37,10 @@ private[staffa] object Library {
 
   def load(): Unit = {
     checkSpark(SPARK_VERSION)
-    val path = resource(System.getProperty("os.name"), System.getProperty("os.arch"))
+    load(resource(System.getProperty("os.name"), System.getProperty("os.arch")))
+  }
+
+  def load(path: String): Unit = {
     val stream = getClass.getClassLoader.getResourceAsStream(path)
     if (stream == null) {
       throw new IllegalStateException(

@@ -19,10 +19,6 @@ private[staffa] final class Native {
   /** The value of a key of the file's metadata, or null. */
   @native def metadata(file: Long, key: String): String
 
-  @native def rows(file: Long): Long
-
-  @native def rowGroups(file: Long): Int
-
   /** Bytes of all values, decoded; -1 where the file does not say. */
   @native def decodedBytes(file: Long): Long
 

@@ -26,6 +26,12 @@ private[staffa] final case class UseStatistics(session: SparkSession)
       val conf = new SerializableConfiguration(getHadoopConf(session, files.options))
       val anyCase = !getSqlConf(session).caseSensitiveAnalysis
       val index = StaffaFileIndex(files.location)(files.dataSchema, anyCase, conf)
-      relation.copy(relation = files.copy(location = index)(files.sparkSession))
+      // What a catalog knows of a table's size are bytes of files, too.
+      val table = relation.catalogTable.map { table =>
+        table.copy(stats = table.stats.map { stats =>
+          stats.copy(sizeInBytes = stats.sizeInBytes.max(index.sizeInBytes))
+        })
+      }
+      relation.copy(relation = files.copy(location = index)(files.sparkSession), catalogTable = table)
   }
 }

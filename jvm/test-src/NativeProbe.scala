@@ -24,7 +24,7 @@ object NativeProbe {
     }
     native.closeScan(scan)
     native.closeFile(file)
-    val calls = Seq(() => native.next(scan), () => native.rows(file), () => native.write(scan, 0L))
+    val calls = Seq(() => native.next(scan), () => native.decodedBytes(file), () => native.write(scan, 0L))
     calls.map { call =>
       try { call(); "no error" }
       catch { case e: Exception => s"${e.getClass.getSimpleName}: ${e.getMessage}" }
@@ -32,6 +32,8 @@ object NativeProbe {
   }
 
   def checkSpark(found: String): Unit = Library.checkSpark(found)
+
+  def load(path: String): Unit = Library.load(path)
 
   def resource(system: String, machine: String): String = Library.resource(system, machine)
 }

@@ -85,6 +85,10 @@ def test_another_spark_and_another_platform_are_named(spark, probe):
     probe.checkSpark("4.3.7")
     with pytest.raises(Exception, match=r"this Staffa jar is for Spark 4.3, found Spark 4.30.0"):
         probe.checkSpark("4.30.0")
+    with pytest.raises(Exception, match=r"no native library for this platform: staffa/plan9-vax/x\.so expected"):
+        probe.load("staffa/plan9-vax/x.so")
+    with pytest.raises(Exception, match="the native library of Staffa could not be loaded"):
+        probe.load("org/apache/spark/sql/staffa/Native.class")
     assert probe.resource("Linux", "amd64") == "staffa/linux-x86_64/libstaffa_jni.so"
     assert probe.resource("Mac OS X", "aarch64") == "staffa/macos-aarch64/libstaffa_jni.dylib"
 

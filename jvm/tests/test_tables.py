@@ -167,6 +167,18 @@ def test_a_small_file_of_many_values_is_not_broadcast(spark, tmp_path):
     assert "BroadcastHashJoin" not in joined._jdf.queryExecution().executedPlan().toString()
 
 
+def test_a_partition_of_a_catalog_has_the_size_of_its_values(spark):
+    spark.sql("DROP TABLE IF EXISTS many")
+    spark.sql(
+        "CREATE TABLE many USING staffa PARTITIONED BY (p) AS "
+        "SELECT id % 2 AS k, repeat('x', 150) AS s, 1 AS p FROM range(0, 300000, 1, 1)"
+    )
+    try:
+        assert size_in_bytes(spark.table("many").where("p = 1")) > 10_000_000
+    finally:
+        spark.sql("DROP TABLE many")
+
+
 def size_in_bytes(frame) -> int:
     return int(str(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
 

@@ -48,8 +48,6 @@ native!(OPEN_HOST: extern fn open_host(file: JObject, name: JString, length: jlo
 native!(CLOSE_FILE: extern fn close_file(file: jlong));
 native!(SCHEMA: extern fn schema(file: jlong, address: jlong));
 native!(METADATA: extern fn metadata(file: jlong, key: JString) -> JString);
-native!(ROWS: extern fn rows(file: jlong) -> jlong);
-native!(ROW_GROUPS: extern fn row_groups(file: jlong) -> jint);
 native!(DECODED_BYTES: extern fn decoded_bytes(file: jlong) -> jlong);
 native!(MAY_MATCH: extern fn may_match(file: jlong, filter: JString, any_case: jboolean) -> jboolean);
 native!(SCAN: extern fn scan(
@@ -112,14 +110,6 @@ fn metadata<'l>(
         Some(value) => env.new_string(value)?,
         None => JString::null(),
     })
-}
-
-fn rows<'l>(_: &mut Env<'l>, _: This<'l>, file: jlong) -> Result<jlong> {
-    Ok(FILES.get(file)?.file.num_rows() as jlong)
-}
-
-fn row_groups<'l>(_: &mut Env<'l>, _: This<'l>, file: jlong) -> Result<jint> {
-    Ok(FILES.get(file)?.file.num_row_groups() as jint)
 }
 
 /// -1 where the file does not say.
