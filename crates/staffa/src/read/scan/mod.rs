@@ -8,6 +8,9 @@
 //!                -> Steps: tasks -> byte ranges that they need, fetched by the caller        -> batches
 //! ```
 
+mod blocking;
+mod checked;
+mod pace;
 mod plan;
 mod queue;
 mod reader;
@@ -15,6 +18,7 @@ mod requests;
 mod split;
 mod steps;
 mod task;
+mod window;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -28,17 +32,14 @@ use steps::AHEAD_BYTES;
 pub use steps::{Step, Steps};
 pub(super) use task::ScanTask;
 
-use self::plan::{Filter, RowTest, ScanPlan, TestFn};
-use self::queue::TaskQueue;
+use self::blocking::BlockingSteps;
+use self::plan::{RowTest, TestFn};
 use self::reader::{LocalTasks, Tasks};
-use self::steps::BlockingSteps;
 use super::File;
-use super::batch::{RowRanges, STEP_ROWS};
-use super::dictionary::with_dictionaries;
-use super::prefetch::{Prefetch, Threads};
-use super::run_ends::with_run_ends;
+use super::batch::STEP_ROWS;
+use super::prefetch::Prefetch;
 use crate::arrow::with_string_views;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::predicate::Predicate;
 
 /// Bytes of batches decoded ahead of the reader: as many as the pool of memory keeps.
@@ -227,7 +228,8 @@ impl Scan {
         self
     }
 
-    /// Bytes that [`steps`](Self::steps) ask for ahead of the batches: 128 MiB by default.
+    /// Bytes that [`steps`](Self::steps) ask for ahead of the batches, at most: 128 MiB by default.
+    /// They ask for what the link brings in half a second, and for 48 MiB at least.
     #[must_use]
     pub fn ahead_bytes(mut self, bytes: u64) -> Self {
         self.ahead_bytes = bytes;
@@ -253,22 +255,22 @@ impl Scan {
     /// Checks columns and filter against the schema, and begins.
     pub fn reader(self) -> Result<Reader> {
         let (file, read_ahead, ordered) = (self.file.clone(), self.read_ahead, self.ordered);
-        let parts = self.parts_of_scan()?;
-        let schema = parts.schema.clone();
+        let scan = self.checked()?;
+        let schema = scan.schema.clone();
         let tasks = match file.store().as_source() {
             Some(source) => Tasks::Source(Box::new(BlockingSteps {
                 source: source.clone(),
-                steps: parts.into_steps(&file),
+                steps: scan.into_steps(&file),
                 begun: VecDeque::new(),
             })),
             None => Tasks::Local(Box::new(LocalTasks {
                 file,
-                plan: Arc::new(parts.plan),
-                threads: parts.threads,
+                plan: Arc::new(scan.plan),
+                threads: scan.threads,
                 prefetch: Prefetch::new(ordered),
                 read_ahead,
                 task_bytes: 0,
-                queue: parts.queue,
+                queue: scan.queue,
             })),
         };
         Ok(Reader { schema, tasks })
@@ -277,71 +279,7 @@ impl Scan {
     /// As [`reader`](Self::reader), in steps: the caller fetches the bytes.
     pub fn steps(self) -> Result<Steps> {
         let file = self.file.clone();
-        Ok(self.parts_of_scan()?.into_steps(&file))
-    }
-
-    /// What every form of the scan needs, checked.
-    fn parts_of_scan(self) -> Result<ScanParts> {
-        let file = &self.file;
-        let plan = self.plan()?;
-        let task_rows = if plan.all_columns().all(|column| file.is_flat(column)) {
-            self.batch_rows.checked_next_multiple_of(STEP_ROWS)
-        } else {
-            None
-        };
-        let task_rows = match task_rows {
-            // The blocks of most columns have as many rows, and a dictionary of their own.
-            Some(_) if !self.dictionaries.is_empty() => STEP_ROWS,
-            rows => rows.unwrap_or(usize::MAX),
-        };
-        let may_match = match &plan.filter {
-            Some(filter) => file.known_may_match(&filter.bound)?,
-            None => true,
-        };
-        let ranges = match (self.splits, self.byte_range) {
-            _ if !may_match => RowRanges::within(file, task_rows, []),
-            (Some(splits), _) => {
-                let ranges = splits.into_iter().map(|split| split.range_of(file));
-                RowRanges::within(file, task_rows, ranges.collect::<Result<Vec<_>>>()?)
-            }
-            (None, Some(bytes)) => RowRanges::of_bytes(file, task_rows, &bytes),
-            (None, None) => RowRanges::of_file(file, task_rows),
-        };
-        let queue = TaskQueue {
-            ranges,
-            selects: plan.selects(),
-            batch_rows: self.batch_rows,
-            skip: self.offset,
-            left: self.limit.unwrap_or(u64::MAX),
-            ready: None,
-        };
-        Ok(ScanParts {
-            schema: Arc::new(plan.schema.project(&plan.columns)?),
-            plan,
-            queue,
-            threads: Threads::new(self.threads)?,
-            ahead_bytes: self.ahead_bytes,
-        })
-    }
-
-    /// Columns, filter and test, checked.
-    fn plan(&self) -> Result<ScanPlan> {
-        let test = self.test.as_ref().map(|test| {
-            Ok::<_, Error>(RowTest {
-                columns: self.file.column_positions(&test.columns)?,
-                test: test.test.clone(),
-            })
-        });
-        let plan = ScanPlan {
-            schema: self.read_schema()?,
-            columns: self.positions()?,
-            filter: self.bound_filter()?,
-            test: test.transpose()?,
-            loose: self.loose,
-        };
-        let all: Vec<usize> = plan.all_columns().collect();
-        self.file.check_columns(all.iter())?;
-        Ok(plan)
+        Ok(self.checked()?.into_steps(&file))
     }
 
     /// As [`reader`](Self::reader), as Arrow's [`RecordBatchReader`](arrow_array::RecordBatchReader):
@@ -365,69 +303,6 @@ impl Scan {
     pub fn into_reader(self) -> Result<ArrowReader> {
         self.reader().map(ArrowReader::from)
     }
-
-    /// Positions of the columns.
-    fn positions(&self) -> Result<Vec<usize>> {
-        match &self.columns {
-            Some(names) => self.file.column_positions(names),
-            None => Ok((0..self.file.schema().fields().len()).collect()),
-        }
-    }
-
-    /// The filter, bound to the schema.
-    fn bound_filter(&self) -> Result<Option<Filter>> {
-        let bind = |predicate: &Predicate| {
-            Ok(Filter {
-                columns: self.file.tested_columns(predicate)?,
-                bound: predicate.bind(self.file.schema())?,
-            })
-        };
-        self.filter.as_ref().map(bind).transpose()
-    }
-
-    /// The schema with all columns as they are read.
-    fn read_schema(&self) -> Result<SchemaRef> {
-        let mut both = self.run_ends.iter();
-        if let Some(name) = both.find(|name| self.dictionaries.contains(name)) {
-            return Err(Error::invalid(format!(
-                "column {name:?}: as a dictionary or as runs, not as both"
-            )));
-        }
-        let mut schema = schema_for(self.file.schema(), self.string_views);
-        if !self.dictionaries.is_empty() {
-            schema = Arc::new(with_dictionaries(&schema, &self.dictionaries)?);
-        }
-        if !self.run_ends.is_empty() {
-            schema = Arc::new(with_run_ends(&schema, &self.run_ends)?);
-        }
-        Ok(schema)
-    }
-}
-
-/// A scan that is checked and has not begun.
-struct ScanParts {
-    plan: ScanPlan,
-    /// Of the batches.
-    schema: SchemaRef,
-    queue: TaskQueue,
-    threads: Threads,
-    ahead_bytes: u64,
-}
-
-impl ScanParts {
-    fn into_steps(self, file: &File) -> Steps {
-        let steps = Steps::new(file, self.plan, self.schema, self.queue, self.threads);
-        steps.with_ahead_bytes(self.ahead_bytes)
-    }
-}
-
-/// Whether all columns that are read or tested can be read by block.
-fn is_flat(file: &File, columns: &[usize], filter: Option<&Filter>) -> bool {
-    let tested = filter.into_iter().flat_map(|filter| &filter.columns);
-    columns
-        .iter()
-        .chain(tested)
-        .all(|column| file.is_flat(*column))
 }
 
 /// The schema with views where strings and binaries are, or as it is.

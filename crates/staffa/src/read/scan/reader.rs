@@ -6,9 +6,9 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
+use super::blocking::BlockingSteps;
 use super::plan::ScanPlan;
 use super::queue::TaskQueue;
-use super::steps::BlockingSteps;
 use crate::error::Result;
 use crate::read::File;
 use crate::read::prefetch::{Prefetch, Threads};
