@@ -2,7 +2,13 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::temporal_conversions as temporal;
-use arrow_array::types::*;
+use arrow_array::types::{
+    Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+    DurationMicrosecondType, DurationMillisecondType, DurationNanosecondType, DurationSecondType,
+    Float16Type, Float32Type, Float64Type, Time32MillisecondType, Time32SecondType,
+    Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, downcast_integer_array};
 use arrow_cast::cast;
 use arrow_schema::{DataType, TimeUnit};
@@ -25,7 +31,7 @@ pub(crate) fn literals(array: &ArrayRef) -> Result<Vec<Literal>> {
         if array.is_null(row) {
             return Ok(Literal::Null);
         }
-        value(array, row)?.ok_or_else(|| {
+        value(array, row).ok_or_else(|| {
             let what = format!(
                 "the value of type {} in row {row} as a literal of a predicate",
                 array.data_type()
@@ -37,9 +43,9 @@ pub(crate) fn literals(array: &ArrayRef) -> Result<Vec<Literal>> {
 }
 
 /// A value that is not NULL.
-fn value(array: &ArrayRef, row: usize) -> Result<Option<Literal>> {
+fn value(array: &ArrayRef, row: usize) -> Option<Literal> {
     let text = |bytes: &[u8]| Some(Literal::Text(std::str::from_utf8(bytes).ok()?.to_owned()));
-    Ok(match array.data_type() {
+    match array.data_type() {
         DataType::Null => Some(Literal::Null),
         DataType::Boolean => Some(Literal::Bool(array.as_boolean().value(row))),
         ty if ty.is_integer() => integer(array, row),
@@ -67,7 +73,7 @@ fn value(array: &ArrayRef, row: usize) -> Result<Option<Literal>> {
             Some(Literal::Int(units.into()))
         }
         _ => instant(array, row).map(Literal::Text),
-    })
+    }
 }
 
 fn primitive<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> T::Native {

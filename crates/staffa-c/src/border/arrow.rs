@@ -74,12 +74,32 @@ pub(super) fn batch_of(array: FFI_ArrowArray, schema: &SchemaRef) -> Result<Reco
 }
 
 fn checked_data(array: FFI_ArrowArray, ty: DataType) -> Result<ArrayData, ArrowError> {
+    check_counts(&array)?;
     // SAFETY: the host's array keeps Arrow's C interface: pointers to buffers that are as large as type,
     // length and offsets say. What the buffers hold is checked here.
     let mut data = unsafe { from_ffi_and_data_type(array, ty) }?;
     data.align_buffers();
     data.validate_full()?;
     Ok(data)
+}
+
+/// Checks numbers of an array that Arrow takes as they are: none is negative, lengths are those of memory.
+fn check_counts(array: &FFI_ArrowArray) -> Result<(), ArrowError> {
+    let is_count = |count: usize| count <= isize::MAX as usize;
+    let (len, offset, children) = (array.len(), array.offset(), array.num_children());
+    let end = len.checked_add(offset);
+    if !end.is_some_and(is_count) || !is_count(array.num_buffers()) || !is_count(children) {
+        let what = format!(
+            "length {}, offset {}, {} buffers, {} children",
+            len as isize,
+            offset as isize,
+            array.num_buffers() as isize,
+            children as isize
+        );
+        return Err(ArrowError::CDataInterface(what));
+    }
+    (0..children).try_for_each(|child| check_counts(array.child(child)))?;
+    array.dictionary().map_or(Ok(()), check_counts)
 }
 
 /// What the host gave wrongly is its argument; Arrow panics on some of it.

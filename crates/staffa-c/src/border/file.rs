@@ -106,12 +106,8 @@ pub unsafe extern "C" fn staffa_file_open_bytes(
                 let bytes = slice(data, len, "data")?;
                 let options = open_options(options)?;
                 let bytes = if lent.release.is_some() {
-                    let _release = lent;
-                    Bytes::from_owner(HostBytes {
-                        data,
-                        len,
-                        _release,
-                    })
+                    let release = lent;
+                    Bytes::from_owner(HostBytes { data, len, release })
                 } else {
                     Bytes::copy_from_slice(bytes)
                 };

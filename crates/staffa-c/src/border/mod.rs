@@ -7,7 +7,7 @@
 //! | `error` | codes, the handle with the text, the guard that catches panics |
 //! | `arrow` | schemas, arrays and streams of Arrow's C interface, in and out |
 //! | `source`, `sink` | bytes that the host reads and writes |
-//! | `file`, `options`, `metadata`, `statistics`, `predicate`, `comparison`, `scan`, `split`, `writer` | the functions, by handle |
+//! | `file`, `options`, `metadata`, `statistics`, `predicate`, `comparison`, `scan`, `split`, `metrics`, `writer` | the functions, by handle |
 //!
 //! What C promises, and each `SAFETY` comment here relies on: a pointer that is neither NULL nor
 //! misaligned points to what its type says, for the length that stands beside it, and to memory that
@@ -22,6 +22,7 @@ mod comparison;
 mod error;
 mod file;
 mod metadata;
+mod metrics;
 mod options;
 mod predicate;
 mod scan;
@@ -35,6 +36,7 @@ pub use comparison::*;
 pub use error::*;
 pub use file::*;
 pub use metadata::*;
+pub use metrics::*;
 pub use options::*;
 pub use predicate::*;
 pub use scan::*;
@@ -43,3 +45,20 @@ pub use source::{StaffaRange, StaffaSource};
 pub use split::*;
 pub use statistics::*;
 pub use writer::*;
+
+/// What the header says of threads: these are shared, the others move between threads.
+const _: () = {
+    const fn shared<T: Send + Sync>() {}
+    const fn moved<T: Send>() {}
+    shared::<StaffaFile>();
+    shared::<StaffaPredicate>();
+    shared::<StaffaOptions>();
+    shared::<StaffaCancel>();
+    shared::<StaffaMetrics>();
+    moved::<StaffaScan>();
+    moved::<StaffaWriter>();
+    moved::<StaffaSplits>();
+    moved::<StaffaStatistics>();
+    moved::<StaffaMetadata>();
+    moved::<StaffaError>();
+};

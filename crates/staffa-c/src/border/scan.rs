@@ -27,6 +27,11 @@ pub struct StaffaScan {
 pub struct StaffaCancel(pub(super) Cancel);
 
 impl StaffaScan {
+    /// Changes the scan.
+    pub(super) fn change(&mut self, change: impl FnOnce(Scan) -> Scan) {
+        self.scan = change(self.scan.clone());
+    }
+
     /// The scan with its splits.
     pub(super) fn whole(&self) -> Scan {
         let scan = self.scan.clone();

@@ -130,12 +130,17 @@ impl HostSink {
 /// See [`HostSink::named`].
 pub(super) fn named(name: &str, error: Error) -> Error {
     match error {
-        Error::Io { source, .. } if source.get_ref().is_some_and(|e| e.is::<Cancelled>()) => {
-            Error::Cancelled
-        }
+        Error::Io { source, .. } if is_cancellation(&source) => Error::Cancelled,
         Error::Io { path: None, source } => Error::io(PathBuf::from(name), source),
         other => other,
     }
+}
+
+fn is_cancellation(error: &io::Error) -> bool {
+    let own = error
+        .get_ref()
+        .and_then(|own| own.downcast_ref::<Cancelled>());
+    own.is_some()
 }
 
 /// A callback cancelled.

@@ -198,7 +198,9 @@ impl staffa::Source for HostSource {
 pub(super) struct HostBytes {
     pub data: *const u8,
     pub len: usize,
-    pub _release: Release,
+    /// Dropped last.
+    #[expect(dead_code, reason = "its drop is what it is for")]
+    pub release: Release,
 }
 
 // SAFETY: the header asks of the host that nobody writes the memory before it is released.

@@ -140,8 +140,12 @@ unsafe fn write_options(
     options: *const StaffaOptions,
     cancel: *const StaffaCancel,
 ) -> Result<WriteOptions> {
-    // SAFETY: the caller's.
-    let cancel = unsafe { cancel.as_ref() }.map(|cancel| &cancel.0);
+    let cancel = if cancel.is_null() {
+        None
+    } else {
+        // SAFETY: the caller's.
+        Some(&unsafe { borrowed(cancel, "cancel") }?.0)
+    };
     if options.is_null() {
         return Options::default().for_write(cancel);
     }

@@ -157,6 +157,10 @@ unsafe fn free_nothing() {
         staffa_scan_free(ptr::null_mut());
         staffa_splits_free(ptr::null_mut());
         staffa_writer_free(ptr::null_mut());
+        staffa_metrics_free(ptr::null_mut());
+        assert_eq!(staffa_scan_metrics(null(), ptr::null(), null()), NO);
+        assert_eq!(staffa_scan_cached(null(), true, null()), NO);
+        assert_eq!(staffa_metrics_get(ptr::null(), null(), null()), NO);
     }
 }
 
@@ -385,6 +389,36 @@ fn arrays_that_lie_are_refused() {
             });
             ok(|e| staffa_writer_finish(writer, ptr::null_mut(), e));
             staffa_writer_free(writer);
+        }
+    }
+}
+
+/// Numbers of an array that no memory has: they are refused before a buffer is looked at.
+#[test]
+fn counts_that_lie_are_refused() {
+    // Length, NULLs, offset, buffers, children: the first fields of the struct.
+    for (field, value) in [
+        (0, -1),
+        (0, i64::MAX),
+        (2, -1),
+        (2, i64::MAX),
+        (3, -1),
+        (3, 0),
+        (4, -1),
+    ] {
+        let (mut schema, mut array) = exported(&Int64Array::from(vec![1, 2, 3]));
+        let (name, mut predicate) = (c("a"), ptr::null_mut());
+        unsafe {
+            ptr::from_mut(&mut array)
+                .cast::<i64>()
+                .add(field)
+                .write(value);
+            let (code, text) = call(|e| {
+                let (schema, array) = (&raw mut schema, &raw mut array);
+                staffa_predicate_in(name.as_ptr(), schema, array, &raw mut predicate, e)
+            });
+            assert_eq!(code, NO, "{field} {value}: {text}");
+            assert!(array.is_released() && predicate.is_null());
         }
     }
 }

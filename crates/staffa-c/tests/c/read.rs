@@ -347,6 +347,36 @@ fn a_scan_is_cancelled() {
 }
 
 #[test]
+fn a_cached_scan_counts_what_it_finds() {
+    let batch = large_table(100_000);
+    let file = open(&bytes_of(&batch));
+    unsafe {
+        let counts = || {
+            let (scan, metrics) = (scan_of(file), staffa_metrics_new());
+            ok(|e| staffa_scan_cached(scan, true, e));
+            ok(|e| staffa_scan_metrics(scan, metrics, e));
+            assert_eq!(rows_of(scan), batch);
+            let mut counts = StaffaCounts {
+                size: size_of::<StaffaCounts>(),
+                ..zeroed()
+            };
+            ok(|e| staffa_metrics_get(metrics, &raw mut counts, e));
+            staffa_metrics_free(metrics);
+            staffa_scan_free(scan);
+            counts
+        };
+        let (first, second) = (counts(), counts());
+        assert!(first.bytes_read > 100_000 && first.requests > 0 && first.decode_nanos > 0);
+        assert_eq!((second.bytes_read, second.requests), (0, 0));
+        assert_eq!(
+            (first.blocks, second.blocks),
+            (second.cache_hits, second.cache_hits)
+        );
+        staffa_file_free(file);
+    }
+}
+
+#[test]
 fn threads_share_a_file() {
     struct Shared(*mut StaffaFile);
     unsafe impl Sync for Shared {}

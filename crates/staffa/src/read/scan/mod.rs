@@ -38,6 +38,7 @@ use self::plan::{RowTest, TestFn};
 use self::reader::{LocalTasks, Tasks};
 use super::File;
 use super::batch::STEP_ROWS;
+use super::metrics::{ScanMetrics, ScanReads};
 use super::prefetch::Prefetch;
 use crate::arrow::with_string_views;
 use crate::error::Result;
@@ -301,6 +302,28 @@ impl Scan {
     #[must_use]
     pub fn cancel(mut self, cancel: Cancel) -> Self {
         self.cancel = cancel;
+        self
+    }
+
+    /// Whether blocks are taken from the [`Cache`](crate::Cache) of the file, and kept there for the next
+    /// scan: for tables that are scanned again and again. No by default: a large scan drops what other
+    /// readers have kept.
+    #[must_use]
+    pub fn cached(mut self, on: bool) -> Self {
+        let reads = self.file.reads().clone();
+        self.file = self.file.with_reads(ScanReads {
+            cached: on,
+            ..reads
+        });
+        self
+    }
+
+    /// Counts bytes, time and blocks of the cache.
+    #[must_use]
+    pub fn metrics(mut self, metrics: &ScanMetrics) -> Self {
+        let reads = self.file.reads().clone();
+        let metrics = Some(metrics.clone());
+        self.file = self.file.with_reads(ScanReads { metrics, ..reads });
         self
     }
 

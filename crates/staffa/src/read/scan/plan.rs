@@ -52,6 +52,14 @@ impl<C: fmt::Debug> fmt::Debug for RowTest<C> {
     }
 }
 
+/// Counts the time of work on a file, where that is wanted.
+fn timed<T>(file: &File, work: impl FnOnce() -> T) -> T {
+    match &file.reads().metrics {
+        Some(metrics) => metrics.work(work),
+        None => work(),
+    }
+}
+
 /// The columns, the filter and the test of every task.
 #[derive(Debug)]
 pub(super) struct ScanPlan {
@@ -123,7 +131,8 @@ impl ScanPlan {
         self.cancel.check()?;
         let mut selected = Selected::all(file, range);
         if let Some(filter) = &self.filter {
-            selected.rows = Some(selected.task.matches(&filter.bound)?);
+            let matches = || selected.task.matches(&filter.bound);
+            selected.rows = Some(timed(file, matches)?);
         }
         Ok(selected)
     }
@@ -136,7 +145,9 @@ impl ScanPlan {
         if selected.count() == 0 {
             return Ok(selected);
         }
-        let batch = self.read_columns(columns, &selected)?;
+        let batch = timed(&selected.task.file, || {
+            self.read_columns(columns, &selected)
+        })?;
         let kept = test(&batch)?;
         if kept.len() != batch.num_rows() {
             return Err(Error::invalid(format!(
@@ -169,7 +180,8 @@ impl ScanPlan {
             return Ok(None);
         }
         self.cancel.check()?;
-        let batch = self.read_columns(&self.columns, selected)?;
+        let file = &selected.task.file;
+        let batch = timed(file, || self.read_columns(&self.columns, selected))?;
         let Some(numbers) = &self.row_numbers else {
             return Ok(Some(batch));
         };

@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
     use crate::format::Source;
-    use crate::read::Scan;
+    use crate::read::{Scan, Split};
     use crate::write::WriteOptions;
 
     #[derive(Debug)]
@@ -104,7 +104,7 @@ mod tests {
         fn len(&self) -> u64 {
             self.0.len() as u64
         }
-        fn name(&self) -> &str {
+        fn name(&self) -> &'static str {
             "elsewhere"
         }
         fn read(&self, range: Range<u64>) -> Result<Bytes> {
@@ -187,7 +187,7 @@ mod tests {
         for file in files() {
             let scan = file.scan().filter("n >= 70000".parse().unwrap());
             let splits = scan.splits(65_536).unwrap();
-            let rows: Vec<Range<u64>> = splits.iter().map(|split| split.rows()).collect();
+            let rows: Vec<Range<u64>> = splits.iter().map(Split::rows).collect();
             assert_eq!(
                 rows,
                 [
