@@ -34,7 +34,6 @@ pub use steps::{Step, Steps};
 pub(super) use task::ScanTask;
 
 use self::blocking::BlockingSteps;
-use self::checked::is_flat;
 use self::plan::{RowTest, TestFn};
 use self::reader::{LocalTasks, Tasks};
 use super::File;

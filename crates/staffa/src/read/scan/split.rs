@@ -4,7 +4,8 @@
 
 use std::ops::Range;
 
-use super::{Scan, ScanTask, is_flat};
+use super::checked::is_flat;
+use super::{Scan, ScanTask};
 use crate::error::{Error, Result};
 use crate::read::File;
 use crate::read::batch::{RowRange, RowRanges, STEP_ROWS, byte_of_row};
