@@ -330,7 +330,9 @@ impl Steps {
             plan.add_test_ranges(&selected, &mut at_once)?;
             plan.add_row_ranges(&selected, &mut at_once)?;
         }
-        if bytes_of(&at_once) < AT_ONCE_BYTES {
+        // Where the cache has all that the filter reads, nothing is gained by asking for rows before it is known which.
+        let filters_now = self.file.reads().cached && ranges.is_empty();
+        if !filters_now && bytes_of(&at_once) < AT_ONCE_BYTES {
             ranges = at_once;
         }
         Ok(Window::new(Stage::Filter(tasks), row_group, ranges))
