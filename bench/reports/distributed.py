@@ -47,7 +47,7 @@ def report(measured: Mapping[str, Any], plot: Path) -> str:
     ]
     return f"""# Splits read by engines with processes of their own
 
-Lineitem of TPC-H at scale factor 1: {sizes["staffa"] / 1e6:.0f} MB as Staffa, {sizes["parquet"] / 1e6:.0f} MB as Parquet with Zstd, both in row groups of 1,048,576 rows. Medians of five rounds after one that does not count, the formats in turn. CPU seconds are those of all processes of the engine. The filter selects one year of ship dates, 15% of the rows.
+Lineitem of TPC-H at scale factor 1: {sizes["staffa"] / 1e6:.0f} MB as Staffa, {sizes["parquet"] / 1e6:.0f} MB as Parquet with Zstd, both in row groups of 1,048,576 rows. Medians of {measured["rounds"]} rounds after one that does not count, the formats in turn. CPU seconds are those of all processes of the engine. The filter selects one year of ship dates, 15% of the rows.
 
 {table(head, rows)}
 
