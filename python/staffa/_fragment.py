@@ -20,7 +20,7 @@ Keys = Mapping[str, pa.Scalar]
 
 
 class Part(NamedTuple):
-    """Rows of one row group: the row group, the first row and the end, counted within it."""
+    """Rows of one row group: the row group, the first row of the file and the row behind the last."""
 
     row_group: int
     start: int
@@ -174,7 +174,7 @@ class OpenFragment:
             string_views=views,
             offset=offset,
             flattened=not views,
-            split=part,
+            split=part and (part.start, part.end),
             threads=None if part is None else 1,
         )
 

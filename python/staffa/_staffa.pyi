@@ -67,7 +67,7 @@ class File:
         run_ends: list[str] | None = None,
         offset: int = 0,
         flattened: bool = False,
-        split: tuple[int, int, int] | None = None,
+        split: tuple[int, int] | None = None,
         threads: int | None = None,
     ) -> Reader:
         """Reads batch by batch, without the first `offset` rows; `flattened` as in `Batch`, `split` as of `splits`."""
@@ -76,7 +76,7 @@ class File:
         self, columns: list[str] | None = None, filter: tuple[str, Any] | None = None, rows: int | None = None
     ) -> list[tuple[int, int, int, int]]:
         """Shares of a scan that the filter does not exclude, at most `rows` rows of a row group each: row group, first
-        row, last row and one, bytes once decoded.
+        row of the file, row behind the last, bytes once decoded.
         """
 
     def read(

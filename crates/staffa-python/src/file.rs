@@ -92,14 +92,14 @@ impl File {
         run_ends: Option<Vec<String>>,
         offset: u64,
         flattened: bool,
-        split: Option<(usize, usize, usize)>,
+        split: Option<(u64, u64)>,
         threads: Option<usize>,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
         run(py, || {
             let mut scan = self.start_scan(columns, filter, batch_rows, limit, string_views);
-            if let Some((row_group, start, end)) = split {
-                scan = scan.split(Split::new(row_group, start..end));
+            if let Some((start, end)) = split {
+                scan = scan.split(self.0.split(start..end)?);
             }
             let scan = scan
                 .dictionaries(dictionaries.unwrap_or_default())
@@ -119,7 +119,7 @@ impl File {
     }
 
     /// The splits of a scan, at most `rows` rows of a row group each, without those that the filter excludes: row
-    /// group, first row, last row and one, and bytes once decoded.
+    /// group, first row of the file and the row behind the last, and bytes once decoded.
     #[pyo3(signature = (columns=None, filter=None, rows=None))]
     fn splits(
         &self,
@@ -127,19 +127,16 @@ impl File {
         columns: Option<Vec<String>>,
         filter: Option<&Bound<'_, PyAny>>,
         rows: Option<usize>,
-    ) -> PyResult<Vec<(usize, usize, usize, u64)>> {
+    ) -> PyResult<Vec<(usize, u64, u64, u64)>> {
         let filter = filter.map(predicate).transpose()?;
         run(py, || {
             let scan = self.start_scan(columns, filter, None, None, false);
             let described = |split: Split| {
                 let bytes = scan.decoded_bytes(&split)?;
-                let bytes = bytes.unwrap_or_else(|| self.share_of_bytes(&split));
-                Ok((
-                    split.row_group(),
-                    split.rows().start,
-                    split.rows().end,
-                    bytes,
-                ))
+                let of_file = split.bytes();
+                let bytes = bytes.unwrap_or(of_file.end - of_file.start);
+                let rows = split.rows();
+                Ok((split.row_group(), rows.start, rows.end, bytes))
             };
             let splits = scan.splits(rows.unwrap_or(usize::MAX))?;
             splits.into_iter().map(described).collect()
@@ -322,12 +319,6 @@ fn named(wanted: Vec<(String, String)>) -> Result<Vec<(String, Aggregate)>> {
 }
 
 impl File {
-    /// The bytes of a split, if all rows take as many of the file.
-    fn share_of_bytes(&self, split: &Split) -> u64 {
-        let bytes = u128::from(self.0.nbytes()) * split.num_rows() as u128;
-        u64::try_from(bytes / u128::from(self.0.num_rows().max(1))).unwrap_or(u64::MAX)
-    }
-
     fn start_scan(
         &self,
         columns: Option<Vec<String>>,

@@ -39,7 +39,11 @@ impl BlockingSteps {
     fn read(&mut self) -> Result<()> {
         let missing = || Error::internal("a scan that waits for nothing");
         let range = self.begun.pop_front().ok_or_else(missing)?;
-        let read = self.source.read(range.clone());
+        let read = || self.source.read(range.clone());
+        let read = match self.steps.metrics() {
+            Some(metrics) => metrics.wait(read),
+            None => read(),
+        };
         let read = read.and_then(|bytes| self.steps.give(&range, bytes));
         read.inspect_err(|_| self.steps.end())
     }

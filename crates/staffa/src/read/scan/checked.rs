@@ -1,4 +1,5 @@
 //! A scan checked against the schema: columns, filter and test by position, the rows to read.
+#![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::sync::Arc;
 
@@ -6,32 +7,15 @@ use arrow_schema::SchemaRef;
 
 use super::plan::{Filter, RowTest, ScanPlan};
 use super::queue::TaskQueue;
-use super::steps::Steps;
-use super::{Scan, schema_for};
+use super::row_numbers::RowNumbers;
+use super::{Scan, Steps, schema_for};
 use crate::error::{Error, Result};
 use crate::predicate::Predicate;
 use crate::read::File;
 use crate::read::batch::{RowRanges, STEP_ROWS};
 use crate::read::dictionary::with_dictionaries;
-use crate::read::prefetch::Threads;
 use crate::read::run_ends::with_run_ends;
-
-/// A scan that is checked and has not begun.
-pub(super) struct CheckedScan {
-    pub plan: ScanPlan,
-    /// Of the batches.
-    pub schema: SchemaRef,
-    pub queue: TaskQueue,
-    pub threads: Threads,
-    ahead_bytes: u64,
-}
-
-impl CheckedScan {
-    pub fn into_steps(self, file: &File) -> Steps {
-        let steps = Steps::new(file, self.plan, self.schema, self.queue, self.threads);
-        steps.with_ahead_bytes(self.ahead_bytes)
-    }
-}
+use crate::read::threads::Threads;
 
 impl Scan {
     /// What every form of the scan needs, checked.
@@ -55,8 +39,8 @@ impl Scan {
         let ranges = match (self.splits, self.byte_range) {
             _ if !may_match => RowRanges::within(file, task_rows, []),
             (Some(splits), _) => {
-                let ranges = splits.into_iter().map(|split| split.range_of(file));
-                RowRanges::within(file, task_rows, ranges.collect::<Result<Vec<_>>>()?)
+                let ranges = splits.into_iter().map(|split| split.range);
+                RowRanges::within(file, task_rows, ranges)
             }
             (None, Some(bytes)) => RowRanges::of_bytes(file, task_rows, &bytes),
             (None, None) => RowRanges::of_file(file, task_rows),
@@ -70,7 +54,7 @@ impl Scan {
             ready: None,
         };
         Ok(CheckedScan {
-            schema: Arc::new(plan.schema.project(&plan.columns)?),
+            schema: Arc::new(plan.schema()?),
             plan,
             queue,
             threads: Threads::new(self.threads)?,
@@ -86,13 +70,19 @@ impl Scan {
                 test: test.test.clone(),
             })
         });
-        let plan = ScanPlan {
+        let mut plan = ScanPlan {
             schema: self.read_schema()?,
             columns: self.positions()?,
             filter: self.bound_filter()?,
             test: test.transpose()?,
             loose: self.loose,
+            row_numbers: None,
+            cancel: self.cancel.clone(),
         };
+        if let Some(name) = &self.row_numbers {
+            let numbers = RowNumbers::new(name, &self.file, &plan.schema()?)?;
+            plan.row_numbers = Some(numbers);
+        }
         let all: Vec<usize> = plan.all_columns().collect();
         self.file.check_columns(all.iter())?;
         Ok(plan)
@@ -133,6 +123,23 @@ impl Scan {
             schema = Arc::new(with_run_ends(&schema, &self.run_ends)?);
         }
         Ok(schema)
+    }
+}
+
+/// A scan that is checked and has not begun.
+pub(super) struct CheckedScan {
+    pub plan: ScanPlan,
+    /// Of the batches.
+    pub schema: SchemaRef,
+    pub queue: TaskQueue,
+    pub threads: Threads,
+    ahead_bytes: u64,
+}
+
+impl CheckedScan {
+    pub fn into_steps(self, file: &File) -> Steps {
+        let steps = Steps::new(file, self.plan, self.schema, self.queue, self.threads);
+        steps.with_ahead_bytes(self.ahead_bytes)
     }
 }
 

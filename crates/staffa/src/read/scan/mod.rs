@@ -15,6 +15,7 @@ mod plan;
 mod queue;
 mod reader;
 mod requests;
+mod row_numbers;
 mod split;
 mod steps;
 mod task;
@@ -37,9 +38,11 @@ use self::plan::{RowTest, TestFn};
 use self::reader::{LocalTasks, Tasks};
 use super::File;
 use super::batch::STEP_ROWS;
+use super::metrics::{ScanMetrics, ScanReads};
 use super::prefetch::Prefetch;
 use crate::arrow::with_string_views;
 use crate::error::Result;
+use crate::limits::Cancel;
 use crate::predicate::Predicate;
 
 /// Bytes of batches decoded ahead of the reader: as many as the pool of memory keeps.
@@ -65,6 +68,8 @@ pub struct Scan {
     ahead_bytes: u64,
     byte_range: Option<Range<u64>>,
     loose: bool,
+    row_numbers: Option<String>,
+    cancel: Cancel,
 }
 
 impl Scan {
@@ -86,6 +91,8 @@ impl Scan {
             ahead_bytes: AHEAD_BYTES,
             byte_range: None,
             loose: false,
+            row_numbers: None,
+            cancel: Cancel::new(),
             file,
         }
     }
@@ -249,6 +256,74 @@ impl Scan {
     #[must_use]
     pub fn byte_range(mut self, bytes: Range<u64>) -> Self {
         self.byte_range = Some(bytes);
+        self
+    }
+
+    /// Appends a column of this name with the number of each row in the table, from 0: of 64 bits with
+    /// sign, never NULL. [`File::take`] reads rows by these numbers. Fails, when the scan begins, where
+    /// the scan reads a column of this name.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let scan = staffa::File::from_bytes(bytes)?.scan().filter("n in (3, 700)".parse()?);
+    /// let batch = scan.columns(["n"]).row_numbers("row").reader()?.next().unwrap()?;
+    /// assert_eq!(batch["row"].as_primitive::<Int64Type>().values(), &[3, 700]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn row_numbers(mut self, name: impl Into<String>) -> Self {
+        self.row_numbers = Some(name.into());
+        self
+    }
+
+    /// Stops the scan once the flag is set, with [`Error::Cancelled`](crate::Error::Cancelled) in place
+    /// of a batch. The flag is looked at between 65,536 rows; where a column is nested, between row groups.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let cancel = staffa::Cancel::new();
+    /// let scan = staffa::File::from_bytes(bytes)?.scan().filter("n = 3".parse()?).cancel(cancel.clone());
+    /// let mut reader = scan.reader()?;
+    /// cancel.cancel();
+    /// assert!(matches!(reader.next(), Some(Err(staffa::Error::Cancelled))));
+    /// assert!(reader.next().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cancel(mut self, cancel: Cancel) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Whether blocks are taken from the [`Cache`](crate::Cache) of the file, and kept there for the next
+    /// scan: for tables that are scanned again and again. No by default: a large scan drops what other
+    /// readers have kept.
+    #[must_use]
+    pub fn cached(mut self, on: bool) -> Self {
+        let reads = self.file.reads().clone();
+        self.file = self.file.with_reads(ScanReads {
+            cached: on,
+            ..reads
+        });
+        self
+    }
+
+    /// Counts bytes, time and blocks of the cache.
+    #[must_use]
+    pub fn metrics(mut self, metrics: &ScanMetrics) -> Self {
+        let reads = self.file.reads().clone();
+        let metrics = Some(metrics.clone());
+        self.file = self.file.with_reads(ScanReads { metrics, ..reads });
         self
     }
 

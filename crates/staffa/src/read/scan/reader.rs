@@ -11,7 +11,8 @@ use super::plan::ScanPlan;
 use super::queue::TaskQueue;
 use crate::error::Result;
 use crate::read::File;
-use crate::read::prefetch::{Prefetch, Threads};
+use crate::read::prefetch::Prefetch;
+use crate::read::threads::Threads;
 
 /// The batches of a [`Scan`](super::Scan).
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Splits: shares of a scan that are read by themselves, by other threads or in other processes.
+//! Splits: shares of a scan that are read by themselves, here or in another process.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
@@ -8,17 +8,59 @@ use super::checked::is_flat;
 use super::{Scan, ScanTask};
 use crate::error::{Error, Result};
 use crate::read::File;
-use crate::read::batch::{RowRange, RowRanges, STEP_ROWS};
+use crate::read::batch::{RowRange, RowRanges, STEP_ROWS, byte_of_row};
 
 /// A share of a scan that can be read by itself: some rows of one row group, made by
 /// [`Scan::splits`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Split(RowRange);
+pub struct Split {
+    pub(super) range: RowRange,
+    /// Its first row in the table.
+    first_row: u64,
+    bytes: Range<u64>,
+}
 
 impl Split {
-    /// The split of these rows of a row group, counted from its first row: [`row_group`](Self::row_group)
-    /// and [`rows`](Self::rows) of a split that another process made of the same file. The scan that reads it
-    /// refuses rows that the file does not have, and those that do not begin and end with a block.
+    fn new(file: &File, first_rows: &[u64], range: RowRange) -> Result<Self> {
+        let group = first_rows.get(range.row_group);
+        let group = group.ok_or_else(|| Error::internal("a split of no row group"))?;
+        let first_row = group + range.rows.start as u64;
+        let end = first_row + range.rows.len() as u64;
+        Ok(Self {
+            bytes: byte_of_row(file, first_row)..byte_of_row(file, end),
+            range,
+            first_row,
+        })
+    }
+
+    /// Its rows, before any filter.
+    pub fn num_rows(&self) -> usize {
+        self.range.rows.len()
+    }
+
+    /// Its rows, by their numbers in the table: all that another process needs, which opens the file
+    /// too, for [`File::split`].
+    pub fn rows(&self) -> Range<u64> {
+        self.first_row..self.first_row + self.num_rows() as u64
+    }
+
+    /// Its row group, counted from 0.
+    pub fn row_group(&self) -> usize {
+        self.range.row_group
+    }
+
+    /// About where its bytes lie in the file, by the share of its rows, as
+    /// [`Scan::byte_range`] takes them: for engines that place work near the data.
+    pub fn bytes(&self) -> Range<u64> {
+        self.bytes.clone()
+    }
+}
+
+impl File {
+    /// The split of some rows, as [`Split::rows`] tells them.
+    ///
+    /// Fails where the rows are not a whole split: they lie in one row group, begin with it or at a
+    /// multiple of 65,536 rows behind its beginning, and likewise end.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -26,50 +68,54 @@ impl Split {
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
     /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
-    /// let scan = staffa::File::from_bytes(bytes)?.scan();
-    /// let planned = scan.splits(65_536)?.remove(3);
-    /// let (row_group, rows) = (planned.row_group(), planned.rows());
+    /// # let planner = staffa::File::from_bytes(bytes.clone())?;
+    /// let splits = planner.scan().splits(65_536)?;
+    /// let rows = splits[1].rows();
+    /// assert_eq!(rows, 65_536..131_072);
     ///
-    /// let split = staffa::Split::new(row_group, rows);
-    /// assert_eq!(scan.split(split).reader()?.next().unwrap()?.num_rows(), 3_392);
+    /// # let worker = staffa::File::from_bytes(bytes)?;
+    /// let split = worker.split(rows)?;
+    /// let batch = worker.scan().split(split).reader()?.next().unwrap()?;
+    /// assert_eq!(batch.num_rows(), 65_536);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn new(row_group: usize, rows: Range<usize>) -> Self {
-        Self(RowRange { row_group, rows })
-    }
-
-    /// The position of its row group in the file.
-    pub fn row_group(&self) -> usize {
-        self.0.row_group
-    }
-
-    /// Its rows, counted from the first one of the row group.
-    pub fn rows(&self) -> Range<usize> {
-        self.0.rows.clone()
-    }
-
-    /// Its rows, before any filter.
-    pub fn num_rows(&self) -> usize {
-        self.0.rows.len()
-    }
-
-    /// Its rows, which the file must have.
-    pub(super) fn range_of(self, file: &File) -> Result<RowRange> {
-        let Self(RowRange { row_group, rows }) = &self;
-        let groups = file.num_row_groups();
-        if *row_group >= groups {
-            let what = format!("a split of row group {row_group}: the file has {groups}");
-            return Err(Error::invalid(what));
+    pub fn split(&self, rows: Range<u64>) -> Result<Split> {
+        let refused = || {
+            let Range { start, end } = &rows;
+            Error::invalid(format!(
+                "rows {start} to {end} are no split of a table of {} rows in {} row groups: whole row \
+                 groups expected, or 65,536 rows and multiples of them within one",
+                self.num_rows(),
+                self.num_row_groups()
+            ))
+        };
+        let first_rows = self.first_rows();
+        let row_group = first_rows.partition_point(|first| *first <= rows.start);
+        let row_group = row_group.checked_sub(1).ok_or_else(refused)?;
+        let group = *first_rows.get(row_group).ok_or_else(refused)?;
+        let (start, len) = (rows.start - group, self.rows_of(row_group)? as u64);
+        let end = rows
+            .end
+            .checked_sub(group)
+            .filter(|end| *end <= len && *end > start);
+        let end = end.ok_or_else(refused)?;
+        let step = STEP_ROWS as u64;
+        if !start.is_multiple_of(step) || !(end.is_multiple_of(step) || end == len) {
+            return Err(refused());
         }
-        let all = file.rows_of(*row_group)?;
-        let is_end = |row: usize| row.is_multiple_of(STEP_ROWS) || row == all;
-        if rows.start > rows.end || rows.end > all || !is_end(rows.start) || !is_end(rows.end) {
-            return Err(Error::invalid(format!(
-                "a split of rows {rows:?} of row group {row_group}: multiples of {STEP_ROWS} up to {all} expected"
-            )));
-        }
-        Ok(self.0)
+        let rows = start as usize..end as usize;
+        Split::new(self, &first_rows, RowRange { row_group, rows })
+    }
+
+    /// The first row of each row group.
+    pub(in crate::read) fn first_rows(&self) -> Vec<u64> {
+        let mut before = 0;
+        let first = |rows: &u32| {
+            before += u64::from(*rows);
+            before - u64::from(*rows)
+        };
+        self.footer().row_groups.iter().map(first).collect()
     }
 }
 
@@ -113,8 +159,10 @@ impl Scan {
             Some(filter) => task.may_match(&filter.bound),
             None => true,
         };
+        let first_rows = file.first_rows();
         let splits = tasks.filter(may_match);
-        Ok(splits.map(|task| Split(task.range)).collect())
+        let split = |task: ScanTask| Split::new(file, &first_rows, task.range);
+        splits.map(split).collect()
     }
 
     /// Reads only the rows of `split`; offset and limit count within it.
@@ -209,7 +257,7 @@ mod tests {
             assert_eq!(splits.len(), if columns == ["n"] { 4 } else { 2 });
             let mut rows = 0;
             for split in splits {
-                let again = Split::new(split.row_group(), split.rows());
+                let again = file.split(split.rows()).unwrap();
                 assert_eq!(again, split);
                 rows += read(&scan, again)
                     .unwrap()
@@ -222,34 +270,25 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_a_file_does_not_have_are_refused() {
-        let scan = file(200_000).scan();
-        for (row_group, rows) in [
-            (2, 0..1),
-            (usize::MAX, 0..0),
-            (0, 0..150_001),
-            (0, 1..150_000),
-            (0, 0..65_537),
-            (1, 0..usize::MAX),
-            (
-                1,
-                Range {
-                    start: 65_536,
-                    end: 0,
-                },
-            ),
+    fn rows_that_are_no_split_are_refused() {
+        let file = file(200_000);
+        for (start, end) in [
+            (200_000, 200_001),
+            (u64::MAX, u64::MAX),
+            (0, 150_001),
+            (0, 200_000),
+            (1, 150_000),
+            (0, 65_537),
+            (150_000, u64::MAX),
+            (65_536, 0),
+            (65_536, 65_536),
         ] {
-            let refused = read(&scan, Split::new(row_group, rows.clone())).unwrap_err();
+            let refused = file.split(start..end).unwrap_err();
             assert!(
                 matches!(refused, Error::InvalidArgument(_)),
-                "{row_group} {rows:?}: {refused}"
+                "{start} to {end}: {refused}"
             );
         }
-        assert!(
-            read(&scan, Split::new(1, 50_000..50_000))
-                .unwrap()
-                .is_empty()
-        );
     }
 
     #[test]

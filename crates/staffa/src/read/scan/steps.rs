@@ -28,7 +28,8 @@ use crate::error::{Error, Result};
 use crate::format::Fetched;
 use crate::read::File;
 use crate::read::batch::RowRange;
-use crate::read::prefetch::Threads;
+use crate::read::metrics::{ScanMetrics, ScanReads};
+use crate::read::threads::Threads;
 
 /// Bytes that windows may need ahead of the batches, at most.
 pub(super) const AHEAD_BYTES: u64 = 128 << 20;
@@ -137,7 +138,10 @@ impl Steps {
         Self {
             leaves,
             requests: Requests::new(fetched, file.store().end()),
-            file: file.with_store(by_ranges),
+            file: file.with_store(by_ranges).with_reads(ScanReads {
+                pins: Some(Arc::default()),
+                ..file.reads().clone()
+            }),
             plan: Arc::new(plan),
             schema,
             threads,
@@ -165,6 +169,9 @@ impl Steps {
     pub fn give(&mut self, range: &Range<u64>, bytes: Bytes) -> Result<()> {
         let place = self.file.store().path();
         self.pace.add(bytes.len() as u64);
+        if let Some(metrics) = self.metrics() {
+            metrics.count_request(bytes.len());
+        }
         let given = self.requests.give(range, bytes);
         given.map_err(|e| e.at(|p| p.path = place.map(Into::into)))
     }
@@ -218,6 +225,7 @@ impl Steps {
             } else {
                 self.windows.pop_front();
                 self.done += 1;
+                self.unpin();
                 // The next window may need the same shared dictionaries.
                 self.plan_ahead()?;
                 let needed = self.windows.iter().flat_map(|window| &window.ranges);
@@ -284,6 +292,7 @@ impl Steps {
             tasks.push(task);
             self.next_task = self.queue.next_task();
         }
+        let row_group = tasks.first().map_or(usize::MAX, |task| task.row_group);
         let (plan, file) = (&self.plan, &self.file);
         let all = |tasks: &[RowRange]| -> Vec<Selected> {
             let tasks = tasks.iter();
@@ -297,7 +306,7 @@ impl Steps {
             for task in &tasks {
                 plan.add_row_ranges(task, &mut ranges)?;
             }
-            return Ok(Window::new(Stage::Rows(tasks.into()), ranges));
+            return Ok(Window::new(Stage::Rows(tasks.into()), row_group, ranges));
         }
         if let Some(filter) = &plan.filter {
             let may_match =
@@ -316,7 +325,7 @@ impl Steps {
         if bytes_of(&at_once) < AT_ONCE_BYTES {
             ranges = at_once;
         }
-        Ok(Window::new(Stage::Filter(tasks), ranges))
+        Ok(Window::new(Stage::Filter(tasks), row_group, ranges))
     }
 
     /// Takes windows whose bytes are there to the next stage.
@@ -334,11 +343,25 @@ impl Steps {
         Ok(())
     }
 
+    /// The counters of the scan.
+    pub(super) fn metrics(&self) -> Option<&ScanMetrics> {
+        self.file.reads().metrics.as_ref()
+    }
+
+    /// Lets go what the cache had for row groups that are done.
+    fn unpin(&self) {
+        if let Some(pins) = &self.file.reads().pins {
+            let windows = &self.windows;
+            pins.retain(|row_group| windows.iter().any(|window| window.row_group == row_group));
+        }
+    }
+
     /// Ends the scan.
     pub(super) fn end(&mut self) {
         self.queue.end();
         self.leaves = None;
         self.next_task = None;
         self.windows.clear();
+        self.unpin();
     }
 }

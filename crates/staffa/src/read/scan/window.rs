@@ -13,6 +13,7 @@ use crate::read::ranges::joined;
 /// Tasks of one row group.
 pub(super) struct Window {
     pub stage: Stage,
+    pub row_group: usize,
     /// All ranges that it reads, of this stage and those before.
     pub ranges: Vec<Range<u64>>,
     /// Bytes of these, each once.
@@ -35,9 +36,10 @@ pub(super) fn bytes_of(ranges: &[Range<u64>]) -> u64 {
 }
 
 impl Window {
-    pub fn new(stage: Stage, ranges: Vec<Range<u64>>) -> Self {
+    pub fn new(stage: Stage, row_group: usize, ranges: Vec<Range<u64>>) -> Self {
         Self {
             stage,
+            row_group,
             bytes: bytes_of(&ranges),
             ranges,
             is_there: false,

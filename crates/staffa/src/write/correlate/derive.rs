@@ -1,18 +1,17 @@
 //! Deriving a column: its blocks are encoded from those of the reference columns.
 
-use rayon::prelude::*;
-
 use super::super::chunk::{ChosenBlock, ChosenChunk, Trees, validity_chooser};
 use super::column::{from_of, judged, kind, stream, stream_node, stream_of};
 use super::{Derivation, LEAST_BYTES};
 use crate::decode::{ReferenceBlock, ReferenceStream, StreamOf};
-use crate::encode::{Encoding, Hint, Stats};
+use crate::encode::{Encoding, Example, Hint, Stats};
 use crate::encodings::dictionary::Dictionary;
 use crate::encodings::difference::Difference;
-use crate::encodings::opener;
+use crate::encodings::{POOL, opener};
 use crate::error::{Error, Result};
 use crate::format::{BitSet, Node, block};
 use crate::limits::Limits;
+use crate::read::map_parallel;
 use crate::values::{Bitmap, Kind, OwnedValues, Physical as _, Values, for_ints};
 
 /// A derived column must shrink to this share: reading it alone costs reading the other as well.
@@ -73,13 +72,9 @@ pub(super) fn derive(
             return Ok((None, bytes(&known)));
         }
     }
-    let rest: Vec<usize> = (0..column.blocks.len())
-        .filter(|i| known.iter().all(|(known, _)| known != i))
-        .collect();
-    let rest = rest
-        .into_par_iter()
-        .map(|i| Ok((i, derived(i, example.as_ref())?)));
-    known.extend(rest.collect::<Result<Vec<_>>>()?);
+    let rest = (0..column.blocks.len()).filter(|i| known.iter().all(|(known, _)| known != i));
+    let rest = map_parallel(rest, |i| Ok((i, derived(i, example.as_ref())?)))?;
+    known.extend(rest);
     known.sort_by_key(|(i, _)| *i);
     let bytes = bytes(&known);
     let trees = || known.into_iter().map(|(_, trees)| trees).collect();
@@ -171,9 +166,9 @@ fn derive_values(
         .collect();
     // The example is the tree of the whole block; the hint is that of its stream.
     let hint = example.and_then(|root| stream_node(root, from));
-    let hint = hint
-        .filter(|node| node.encoding == encoding.info().id)
-        .map(Hint::new);
+    let hint = hint.filter(|node| node.encoding == encoding.info().id);
+    let hint = hint.map(|node| Example::of(node, &POOL));
+    let hint = hint.as_ref().map(Hint::new);
     let chooser = column.options.chooser().below(encoding);
     let chooser = chooser.with_hint(hint.as_ref()).with_references(&streams);
     let stats = Stats::new(target, kind(from, column.options.kind));
