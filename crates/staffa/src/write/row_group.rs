@@ -38,7 +38,7 @@ pub(super) fn encode(
                 .map_err(|e| explained(e, (array, leaf), options, batch, first_row))
         });
         let mut chosen = chosen.collect::<Result<Vec<_>>>()?;
-        remembered.examples_of(&mut chosen);
+        remembered.keep_examples(&mut chosen);
         if plan.options.relate {
             let relations = &mut remembered.relations;
             correlate::correlate(&mut chosen, correlate::LEAST_GAIN, relations)?;
