@@ -23,7 +23,7 @@ export PYO3_PYTHON = $(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-datafusion test-python extension duckdb check lint fmt wheel program docs rustdoc bench fuzz asan arm venv clean
+.PHONY: help demo test test-rust test-datafusion test-python extension duckdb spark spark-test spark-wheel check lint fmt wheel program c c-header c-test docs rustdoc bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,31 @@ duckdb: venv ## build the DuckDB extension into the Python package
 	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/release/$(DUCKDB_LIBRARY)" \
 		python/staffa/staffa.duckdb_extension
 
+# The data source for Spark, compiled by the Scala compiler that Spark carries; Maven finds arrow-c-data by its coordinates.
+SPARK_VENV := $(CURDIR)/.venv-spark
+SPARK_BIN := $(SPARK_VENV)/bin
+ARROW_C_DATA_VERSION = 19.0.0
+ARROW_C_DATA = $(abspath $(CARGO_TARGET_DIR))/spark/arrow-c-data-$(ARROW_C_DATA_VERSION).jar
+JNI_LIBRARY = libstaffa_jni.$(SUFFIX)
+SPARK_JAR = jvm/python/staffa/spark/staffa-spark.jar
+SPARK_JARS = $(SPARK_BIN)/python scripts/spark_jar.py "$$($(SPARK_BIN)/python -c \
+	'import pyspark; print(pyspark.__path__[0])')" "$(ARROW_C_DATA)"
+
+spark: $(SPARK_VENV)/.ready $(ARROW_C_DATA) ## the jar for Spark, with its native library (needs JDK 17 and Maven)
+	$(CARGO) build --release --locked -p staffa-jni
+	$(SPARK_JARS) "$(CARGO_TARGET_DIR)/release/$(JNI_LIBRARY)" $(SPARK_JAR)
+
+# Its own jar, of the library as tests build it.
+spark-test: $(SPARK_VENV)/.ready $(ARROW_C_DATA) ## the tests of the Spark data source; starts and stops Spark itself
+	$(CARGO) build --locked -p staffa-jni
+	$(SPARK_JARS) "$(CARGO_TARGET_DIR)/debug/$(JNI_LIBRARY)" "$(abspath $(CARGO_TARGET_DIR))/spark/staffa-spark.jar"
+	STAFFA_SPARK_JAR="$(abspath $(CARGO_TARGET_DIR))/spark/staffa-spark.jar" $(SPARK_BIN)/python -m pytest -c jvm/pytest.ini jvm/tests
+
+spark-wheel: spark ## the wheel staffa-spark, into dist/
+	$(SPARK_BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist \
+		--config-settings="--build-option=--plat-name=$(shell $(PYTHON) -c \
+		'import sysconfig; print(sysconfig.get_platform())')" jvm/python
+
 check: lint test docs ## everything that must pass: formatting, lints, documentation, licences, tests
 
 lint: venv rustdoc ## formatting, lints, documentation, licences
@@ -68,7 +93,8 @@ lint: venv rustdoc ## formatting, lints, documentation, licences
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/python -m doctest scripts/licences.py scripts/duckdb_extension.py scripts/docs_site.py scripts/docs_doctests.py
+	$(BIN)/python -m doctest scripts/licences.py scripts/duckdb_extension.py scripts/docs_site.py scripts/docs_doctests.py \
+		scripts/spark_jar.py
 	$(BIN)/python scripts/licences.py
 
 fmt: venv ## format all code
@@ -104,6 +130,20 @@ program: venv $(VENV)/.release ## the program for Linux as one static file, into
 	mkdir -p dist
 	cp "$(CARGO_TARGET_DIR)/$(MUSL)/program/staffa" dist/staffa-$(MACHINE)-linux
 
+c: ## the C library and its header, into dist/c
+	$(CARGO) build --release --locked -p staffa-c
+	mkdir -p dist/c/include dist/c/lib/pkgconfig
+	cp crates/staffa-c/include/staffa.h dist/c/include
+	cp "$(CARGO_TARGET_DIR)/release/libstaffa_c.a" "$(CARGO_TARGET_DIR)/release/libstaffa_c.$(SUFFIX)" dist/c/lib
+	sed "s/@VERSION@/$$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)/" crates/staffa-c/staffa.pc.in \
+		>dist/c/lib/pkgconfig/staffa.pc
+
+c-header: ## write staffa.h again after a change of the C interface
+	STAFFA_HEADER=write $(CARGO) test --locked -p staffa-c --test header
+
+c-test: ## the C and Go programs in examples, and the C interface's tests, under AddressSanitizer
+	CARGO="$(CARGO)" sh scripts/c_test.sh
+
 # The pages of rustdoc stand beside the others; those of other crates in the same folder are left out.
 docs: venv $(VENV)/.docs rustdoc ## the documentation, into target/docs: open target/docs/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir "$(abspath $(CARGO_TARGET_DIR))/docs"
@@ -124,7 +164,8 @@ fuzz: ## read hostile bytes for ten minutes (FUZZ_SECONDS=600); needs a nightly 
 	command -v cargo-fuzz >/dev/null || $(CARGO) install cargo-fuzz --locked --root $(CARGO_TARGET_DIR)/tools
 	CFLAGS=-fno-sanitize=address $(CARGO) +nightly fuzz run read -- -max_total_time=$(FUZZ_SECONDS)
 
-# Tests of the kernels only: they hold all unsafe code but the calls of the C interface in crates/staffa-duckdb/src/border.rs,
+# Tests of the kernels only: they hold all unsafe code but that of crates/staffa-c, for which there is c-test, and the
+# calls of the C interface in crates/staffa-duckdb/src/border.rs,
 # which the Python tests run. The standard library is not instrumented, their memory is.
 asan: ## the tests of the kernels under AddressSanitizer; needs a nightly toolchain
 	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test -p staffa-kernels --lib --tests \
@@ -144,6 +185,18 @@ $(VENV)/.ready: python/requirements-dev.txt
 	echo "$(CURDIR)/python" >"$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/staffa.pth"
 	touch $@
 
+$(SPARK_VENV)/.ready: jvm/requirements.txt
+	@command -v java >/dev/null && command -v mvn >/dev/null || \
+		{ echo "Spark needs JDK 17 and Maven: java and mvn on the path"; exit 1; }
+	$(PYTHON) -m venv $(SPARK_VENV)
+	$(SPARK_BIN)/python -m pip install --quiet --disable-pip-version-check --requirement jvm/requirements.txt
+	touch $@
+
+$(ARROW_C_DATA):
+	mvn --quiet --batch-mode org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy \
+		-Dartifact=org.apache.arrow:arrow-c-data:$(ARROW_C_DATA_VERSION) -DoutputDirectory="$(dir $@)"
+	test -f "$@"
+
 $(VENV)/.docs: docs/requirements.txt $(VENV)/.ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement docs/requirements.txt
 	touch $@
@@ -153,4 +206,4 @@ $(VENV)/.release: python/requirements-release.txt $(VENV)/.ready
 	touch $@
 
 clean: ## remove what was built
-	rm -rf "$(CARGO_TARGET_DIR)" $(VENV) dist python/staffa/*.so python/staffa/*.duckdb_extension
+	rm -rf "$(CARGO_TARGET_DIR)" $(VENV) $(SPARK_VENV) dist $(SPARK_JAR) python/staffa/*.so python/staffa/*.duckdb_extension

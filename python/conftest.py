@@ -7,8 +7,17 @@ import pathlib
 
 import pytest
 
-# PyTorch is large: its examples and tests run where it is installed.
-collect_ignore = [] if importlib.util.find_spec("torch") else ["staffa/torch.py", "staffa/_tensors.py"]
+# These libraries are large: their examples and tests run where they are installed.
+_LARGE = {
+    "daft": ["daft.py"],
+    "dask": ["dask.py"],
+    "pyspark": ["spark_source.py"],
+    "ray": ["ray.py"],
+    "torch": ["torch.py", "_tensors.py"],
+}
+collect_ignore = [
+    f"staffa/{file}" for library in _LARGE if not importlib.util.find_spec(library) for file in _LARGE[library]
+]
 
 
 @pytest.fixture(autouse=True)

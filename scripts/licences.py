@@ -28,6 +28,9 @@ ALLOWED = {
     "Zlib",
 }
 
+# Only generates the header in a test: nothing of it is part of what is built.
+TOOLS = {"cbindgen": "MPL-2.0"}
+
 
 def allowed(expression: str) -> bool:
     """Whether an SPDX expression can be met by allowed licences alone.
@@ -72,7 +75,8 @@ def main() -> int:
         if source is not None and not source.startswith("registry+"):
             wrong.append(f"{name}: comes from {source}")
         licence = package["license"]
-        if licence is None or not allowed(licence):
+        is_tool = licence is not None and TOOLS.get(package["name"]) == licence
+        if licence is None or not (is_tool or allowed(licence)):
             wrong.append(f"{name}: licence {licence}")
     for line in wrong:
         print(line, file=sys.stderr)

@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any
 from staffa import errors
 from staffa._extras import MissingModule
 from staffa.errors import (
+    ChangedFileError,
     CorruptError,
+    DamagedFileWarning,
     InternalError,
     InvalidArgumentError,
     LimitError,
@@ -32,7 +34,7 @@ from staffa.errors import (
 )
 
 if TYPE_CHECKING:
-    from staffa import duckdb, torch
+    from staffa import daft, dask, duckdb, ray, spark_source, torch
     from staffa._cache import CacheInfo, cache_info, set_cache_bytes
     from staffa._dataset import Dataset, dataset
     from staffa._explain import Explain, Why
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from staffa._reader import Reader
     from staffa._reports import ChunkStatistics, LeafStatistics
     from staffa._sort_key import SortKey
+    from staffa._splits import Split
     from staffa._sql import sql
     from staffa._staffa import __version__
     from staffa._write import Encoding, encodings, write_table
@@ -52,8 +55,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CacheInfo",
+    "ChangedFileError",
     "ChunkStatistics",
     "CorruptError",
+    "DamagedFileWarning",
     "Dataset",
     "DatasetSummary",
     "Encoding",
@@ -66,6 +71,7 @@ __all__ = [
     "MissingExtraError",
     "Reader",
     "SortKey",
+    "Split",
     "StaffaError",
     "TruncatedError",
     "UnsupportedError",
@@ -74,17 +80,21 @@ __all__ = [
     "Writer",
     "__version__",
     "cache_info",
+    "daft",
+    "dask",
     "dataset",
     "duckdb",
     "encodings",
     "errors",
     "open",
+    "ray",
     "read_pandas",
     "read_table",
     "retained_memory",
     "scan_polars",
     "set_cache_bytes",
     "set_retained_memory",
+    "spark_source",
     "sql",
     "torch",
     "write_dataset",
@@ -106,12 +116,17 @@ _MODULES = {
     "_reader": ["Reader"],
     "_reports": ["ChunkStatistics", "LeafStatistics"],
     "_sort_key": ["SortKey"],
+    "_splits": ["Split"],
     "_sql": ["sql"],
     "_staffa": ["__version__"],
     "_write": ["Encoding", "encodings", "write_table"],
     "_write_dataset": ["DatasetSummary", "write_dataset"],
     "_writer": ["WriteSummary", "Writer"],
+    "daft": [],
+    "dask": [],
     "duckdb": [],
+    "ray": [],
+    "spark_source": [],
     "torch": [],
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

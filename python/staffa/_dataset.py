@@ -12,15 +12,16 @@ exactly (`_pushdown`), after partial evaluation with the partition keys (`_parti
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from staffa._arguments import one_filter
+from staffa._arguments import column_names, one_filter, whole_number
 from staffa._discover import PartitionedFile, discover
 from staffa._filter import check_expression
 from staffa._filters import as_expression
@@ -28,8 +29,9 @@ from staffa._fragment import Keys, OpenFragment
 from staffa._lookalike import Lookalike
 from staffa._projection import Projection
 from staffa._scanner import Scannable, Scanner, ScanSource
+from staffa._splits import Split, SplitScan
 from staffa._unify import unify
-from staffa.errors import InvalidArgumentError
+from staffa.errors import CorruptError, DamagedFileWarning, InvalidArgumentError, TruncatedError
 
 # Files that stay open after a read.
 _OPEN_FILES = 128
@@ -44,7 +46,13 @@ _IGNORED_OPTIONS = {
 }
 
 
-def dataset(source: Any, *, schema: pa.Schema | None = None, partitioning: Any = "hive") -> Dataset:
+def dataset(
+    source: Any,
+    *,
+    schema: pa.Schema | None = None,
+    partitioning: Any = "hive",
+    on_damaged: Literal["error", "skip"] = "error",
+) -> Dataset:
     """Many files as one table, as a `pyarrow.dataset.Dataset`.
 
     DuckDB reads it by the name of its variable, Polars with `scan_pyarrow_dataset` (`staffa.scan_polars` is better),
@@ -58,8 +66,12 @@ def dataset(source: Any, *, schema: pa.Schema | None = None, partitioning: Any =
         partitioning: The columns in the names of folders. "hive": `year=2024/` is a column of integers or strings,
             percent-encoded, with `__HIVE_DEFAULT_PARTITION__` for NULL. A schema: the same with these types. A list of
             names: one per level of folders. A `pyarrow.dataset.Partitioning`, or None.
+        on_damaged: What becomes of a file that does not open, because it is damaged, cut off or of another kind:
+            "error"; "skip" leaves it out, with a `DamagedFileWarning` that names it, and opens every file now. Damage
+            that is found later, in the rows, is an error either way: half a file is no table.
 
     Raises:
+        CorruptError: A file is damaged; all files are.
         FileNotFoundError: There is no such file, or no file matches.
         InvalidArgumentError: The types of a column cannot be unified; the message names the column and two files.
         OSError: An object store refused a request; the message says why.
@@ -73,8 +85,12 @@ def dataset(source: Any, *, schema: pa.Schema | None = None, partitioning: Any =
     >>> duckdb.sql("SELECT max(price) FROM sales WHERE year < 2024").fetchall()
     [(2023.0,)]
     """
+    if on_damaged not in ("error", "skip"):
+        raise InvalidArgumentError(f"on_damaged must be 'error' or 'skip', found {on_damaged!r}")
     files = discover(source, partitioning)
     cache = _OpenFiles()
+    if on_damaged == "skip":
+        files = _undamaged(files, cache)
     partition_fields = [pa.field(name, key.type) for name, key in files[0].keys.items()]
     if schema is None:
         schema = unify((file.path, cache.open(file).schema) for file in files)
@@ -87,6 +103,26 @@ def dataset(source: Any, *, schema: pa.Schema | None = None, partitioning: Any =
         if field.name not in schema.names:
             schema = schema.append(field)
     return Dataset(files, schema, None, cache)
+
+
+def _undamaged(files: list[PartitionedFile], cache: _OpenFiles) -> list[PartitionedFile]:
+    """The files that open; a warning names each other one."""
+    found = []
+    for file in files:
+        try:
+            cache.open(file)
+        except (CorruptError, TruncatedError) as error:
+            warnings.warn(f"{_named(error, file.path)}: the file is left out", DamagedFileWarning, stacklevel=3)
+        else:
+            found.append(file)
+    if not found:
+        raise CorruptError("all files are damaged: none is left to read")
+    return found
+
+
+def _named(error: Exception, path: str) -> str:
+    """The message of an error, with the path of the file."""
+    return str(error) if path in str(error) else f"{path}: {error}"
 
 
 class _OpenFiles:
@@ -171,6 +207,38 @@ class Dataset(Scannable, Lookalike, like=ds.Dataset):
         for file in self._files:
             if not projection.excludes(file.keys):
                 yield Fragment(Dataset([file], self._schema, self._filter, self._cache))
+
+    def splits(
+        self, columns: Sequence[str] | None = None, filter: Any = None, *, rows: int | None = None, filters: Any = None
+    ) -> list[Split]:
+        """The scan cut into shares that other threads, processes or machines read, each by itself.
+
+        Splits are pickled into some hundred bytes, and open their file where they are read. Files that their partition
+        keys or statistics exclude have none, nor have row groups that their statistics exclude.
+
+        Args:
+            columns: Names of the columns to read, in this order; by default all.
+            filter: The condition that selects rows, as in `File.to_table`. Each split applies all of it.
+            rows: About the most rows of a split, before the filter; by default those of a row group.
+            filters: Another name of `filter`.
+
+        >>> staffa.write_table(pa.table({"x": range(1000)}), "x.staffa", row_group_rows=400).rows
+        1000
+        >>> splits = staffa.dataset("x.staffa").splits(filter="x >= 500")
+        >>> [(split.row_group, split.rows) for split in splits]
+        [(1, 400), (2, 200)]
+        >>> sum(split.to_table().num_rows for split in splits)
+        500
+        """
+        filter = self._and(one_filter(filter, filters))
+        projection = Projection(self._schema, column_names(columns), filter)
+        scan = SplitScan.of(projection, filter)
+        rows = whole_number("rows", rows, 1)
+        out: list[Split] = []
+        for file in self._files:
+            if not projection.excludes(file.keys):
+                out += scan.splits(file, self._cache.open(file), rows)
+        return out
 
     def split(self) -> Iterator[tuple[ds.Fragment, ScanSource]]:
         """The fragments, each with the dataset of its file."""

@@ -27,6 +27,27 @@ def searched_text(expressions: Sequence[Any]) -> str | None:
     return None if "FieldPath(" in text else text
 
 
+def exact_literal(value: Any, data_type: pa.DataType) -> pa.Scalar:
+    """A value in the type of a column; one that the type does not have is a `ValueError`: pyarrow would cut it.
+
+    >>> exact_literal(3.0, pa.int32())
+    <pyarrow.Int32Scalar: 3>
+    >>> exact_literal(3.5, pa.int32())
+    Traceback (most recent call last):
+        ...
+    ValueError: int32 does not have 3.5
+    """
+    literal = pa.scalar(value, data_type)
+    if literal.as_py() != value:
+        raise ValueError(f"{data_type} does not have {value!r}")
+    return literal
+
+
+def exact_literals(values: Sequence[Any], data_type: pa.DataType) -> pa.Array:
+    """Values in the type of a column, as `exact_literal`."""
+    return pa.array([exact_literal(value, data_type).as_py() for value in values], data_type)
+
+
 def text_of(expression: Any) -> str:
     """The text of an expression; bytes in it that are no UTF-8 are replaced."""
     try:

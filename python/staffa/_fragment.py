@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -16,6 +17,14 @@ from staffa._pushdown import Predicate
 from staffa.errors import InvalidArgumentError
 
 Keys = Mapping[str, pa.Scalar]
+
+
+class Part(NamedTuple):
+    """Rows of one row group: the row group, the first row of the file and the row behind the last."""
+
+    row_group: int
+    start: int
+    end: int
 
 
 @dataclass(frozen=True)
@@ -43,6 +52,11 @@ class OpenFragment:
         """The number of rows."""
         return self._file.num_rows
 
+    @property
+    def version(self) -> bytes:
+        """What tells the file from another one of the same path: its hash, or its sizes where it has none."""
+        return self._file.id or f"{self._file.nbytes} bytes, {self.rows} rows".encode()
+
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns, in types that all engines support."""
@@ -54,12 +68,20 @@ class OpenFragment:
         pairs = zip(pa.schema(self._file), self.schema, strict=True)
         return {flat.name for stored, flat in pairs if stored.type not in (flat.type, _view_type(flat.type))}
 
+    def splits(self, projection: Projection, keys: Keys, rows: int | None) -> Iterator[tuple[Part, int]]:
+        """The parts that may have rows of the projection, at most `rows` rows each, with their bytes once decoded."""
+        plan = self._plan(projection, keys)
+        if plan is None:
+            return
+        for row_group, start, end, nbytes in self._file.splits(plan.stored, plan.pushed, rows):
+            yield Part(row_group, start, end), nbytes
+
     def stream(self, projection: Projection, keys: Keys, batch_rows: int | None) -> _staffa.Reader | None:
         """The rows as a stream of the library, without Python in between; None if the rows need adapting."""
         plan = self._plan(projection, keys)
         if plan is None or not plan.whole or not projection.columns_only or plan.stored != projection.schema.names:
             return None
-        reader = self._scan(plan, batch_rows, None, 0, False)
+        reader = self._scan(plan, batch_rows)
         return reader if pa.schema(reader).equals(projection.schema, check_metadata=True) else None
 
     def batches(
@@ -70,17 +92,19 @@ class OpenFragment:
         limit: int | None = None,
         offset: int = 0,
         views: bool = False,
+        part: Part | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows batch by batch: at most `limit` matching rows; without a filter after the first `offset` rows.
 
-        With `views` strings may be views, which are not copied out of dictionaries.
+        With `views` strings may be views, which are not copied out of dictionaries. The rows of a `part` are decoded by
+        the thread that asks for them.
         """
         plan = self._plan(projection, keys)
         if plan is None:
             return
         # Few functions of pyarrow support views.
         views = views and plan.whole and projection.columns_only and not self._flattened.intersection(plan.stored)
-        reader = self._scan(plan, batch_rows, limit if plan.whole else None, offset, views)
+        reader = self._scan(plan, batch_rows, limit if plan.whole else None, offset, views, part)
         left = limit
         while left != 0 and (raw := reader.next()) is not None:
             batch = projection.finish(self._adapted(raw, plan, projection.constants(keys)), plan.whole)
@@ -134,10 +158,24 @@ class OpenFragment:
         return bool(self.schema.field(field.name).type == field.type)
 
     def _scan(
-        self, plan: _ScanPlan, batch_rows: int | None, limit: int | None, offset: int, views: bool
+        self,
+        plan: _ScanPlan,
+        batch_rows: int | None,
+        limit: int | None = None,
+        offset: int = 0,
+        views: bool = False,
+        part: Part | None = None,
     ) -> _staffa.Reader:
         return self._file.scan(
-            plan.stored, plan.pushed, batch_rows, limit, string_views=views, offset=offset, flattened=not views
+            plan.stored,
+            plan.pushed,
+            batch_rows,
+            limit,
+            string_views=views,
+            offset=offset,
+            flattened=not views,
+            split=part and (part.start, part.end),
+            threads=None if part is None else 1,
         )
 
     def _adapted(self, raw: _staffa.Batch, plan: _ScanPlan, constants: Keys) -> pa.RecordBatch:

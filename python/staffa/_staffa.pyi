@@ -67,8 +67,17 @@ class File:
         run_ends: list[str] | None = None,
         offset: int = 0,
         flattened: bool = False,
+        split: tuple[int, int] | None = None,
+        threads: int | None = None,
     ) -> Reader:
-        """Reads batch by batch, without the first `offset` rows; `flattened` as in `Batch`."""
+        """Reads batch by batch, without the first `offset` rows; `flattened` as in `Batch`, `split` as of `splits`."""
+
+    def splits(
+        self, columns: list[str] | None = None, filter: tuple[str, Any] | None = None, rows: int | None = None
+    ) -> list[tuple[int, int, int, int]]:
+        """Shares of a scan that the filter does not exclude, at most `rows` rows of a row group each: row group, first
+        row of the file, row behind the last, bytes once decoded.
+        """
 
     def read(
         self,
@@ -157,6 +166,12 @@ class TableFile:
 
 def find(path: str) -> list[TableFile]:
     """The Staffa files that a path, a folder, a pattern or a URL names, in order."""
+
+def publish(hidden: str, table: str, files: list[str]) -> list[str]:
+    """Moves files out of a hidden folder to the same places below a table's folder; returns their paths."""
+
+def discard(hidden: str) -> None:
+    """Removes a hidden folder and all that is in it."""
 
 def hive_keys(files: list[list[str]], text: bool = False) -> Batch:
     """The keys in the names of folders, a row for each file: integers where all are, else text, or all text."""

@@ -92,11 +92,11 @@ def write_dataset(
         raise InvalidArgumentError(f"existing must be 'error', 'append' or 'overwrite', found {existing!r}")
     arguments, metadata = checked(options), metadata_pairs(options.get("metadata"))
     root = local_path(folder)
-    before = _files_of(root)
+    before = files_of(root)
     if before and existing == "error":
         raise FileExistsError(f"{root}: the folder has {len(before)} .staffa files; existing='append' leaves them")
     batches = as_batches(data, schema)
-    keys = _key_columns(batches.schema, partition_by)
+    keys = key_columns(batches.schema, partition_by)
     limit = whole_number("rows_per_file", rows_per_file, 1)
     most = whole_number("max_open_files", max_open_files, 1) or 1
     writer = _staffa.TableWriter(root, batches.schema, keys, limit, most, arguments, metadata)
@@ -112,7 +112,7 @@ def write_dataset(
     return DatasetSummary(files, rows, file_bytes)
 
 
-def _files_of(folder: str) -> list[_staffa.TableFile]:
+def files_of(folder: str) -> list[_staffa.TableFile]:
     """The files that a folder has already."""
     if is_url(folder):
         return _staffa.find(folder.rstrip("/") + "/")
@@ -154,7 +154,8 @@ def _is_text(data_type: pa.DataType) -> bool:
     return any(is_kind(data_type) for is_kind in kinds)
 
 
-def _key_columns(schema: pa.Schema, partition_by: Any) -> list[str]:
+def key_columns(schema: pa.Schema, partition_by: Any) -> list[str]:
+    """The partition columns, each once; an unknown one or one of another type is an error."""
     keys = column_names(partition_by, "partition_by") or []
     for name in keys:
         if name not in schema.names:

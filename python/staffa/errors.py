@@ -7,7 +7,9 @@ Errors that Staffa finds are a `StaffaError`. Errors of the system (no such file
 from __future__ import annotations
 
 __all__ = [
+    "ChangedFileError",
     "CorruptError",
+    "DamagedFileWarning",
     "InternalError",
     "InvalidArgumentError",
     "LimitError",
@@ -37,6 +39,10 @@ class CorruptError(StaffaError):
     """The file is damaged or of another kind: a checksum or a structure is wrong."""
 
 
+class ChangedFileError(StaffaError):
+    """The file is another one than when it was planned: it was replaced or written again."""
+
+
 class TruncatedError(StaffaError):
     """The file ends too early."""
 
@@ -59,3 +65,7 @@ class InternalError(StaffaError):
 
 class MissingExtraError(StaffaError, ImportError):
     """An optional library is not installed; the message says how to install it."""
+
+
+class DamagedFileWarning(UserWarning):
+    """A damaged file was left out of a dataset, as `on_damaged="skip"` says."""

@@ -35,9 +35,9 @@ def test_import_takes_less_than_150_ms() -> None:
 
 
 def test_all_names_are_there() -> None:
-    torch = importlib.util.find_spec("torch")
+    of_module = {"daft": "daft", "dask": "dask", "ray": "ray", "spark_source": "pyspark", "torch": "torch"}
     for name in staffa.__all__:
-        if name != "torch" or torch:
+        if name not in of_module or importlib.util.find_spec(of_module[name]):
             assert getattr(staffa, name) is not None
             assert name in dir(staffa)
     with pytest.raises(AttributeError, match="no attribute 'nope'"):
@@ -53,6 +53,9 @@ def test_all_names_are_there() -> None:
         ("pandas", "staffa.write_pandas(None, 'x.staffa')"),
         ("torch", "staffa.torch.MapDataset('x.staffa')"),
         ("torch", "import staffa.torch"),
+        ("ray", "staffa.ray.read('x.staffa')"),
+        ("daft", "staffa.daft.read('x.staffa')"),
+        ("dask", "staffa.dask.read('x.staffa')"),
     ],
 )
 def test_a_missing_library_is_named_with_its_extra(library: str, use: str) -> None:

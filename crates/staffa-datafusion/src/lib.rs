@@ -32,11 +32,14 @@
 //! run      file -> FilePlan                              opener.rs, files.rs, plan.rs
 //!          local: parts, one by one -> batches           parts.rs, dynamic.rs, batches.rs
 //!          remote: steps <-> requests -> batches         remote.rs, objects.rs
+//! send     scan <-> bytes (feature `proto`)               codec.rs
 //! write    batches -> Writer -> upload                   sink.rs, options.rs
 //! ```
 #![forbid(unsafe_code)]
 
 mod batches;
+#[cfg(feature = "proto")]
+mod codec;
 mod dynamic;
 mod files;
 mod format;
@@ -61,6 +64,8 @@ use datafusion::common::Result;
 use datafusion::datasource::provider::DefaultTableFactory;
 use datafusion::prelude::SessionContext;
 
+#[cfg(feature = "proto")]
+pub use codec::StaffaCodec;
 pub use format::{StaffaFormat, StaffaFormatFactory};
 pub use source::StaffaSource;
 

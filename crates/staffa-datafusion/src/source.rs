@@ -42,11 +42,11 @@ pub struct StaffaSource {
     table: TableSchema,
     projection: ProjectionExprs,
     /// Filters that the scan applies, and no one else.
-    filters: Vec<Arc<dyn PhysicalExpr>>,
+    pub(crate) filters: Vec<Arc<dyn PhysicalExpr>>,
     /// Filters that their operators apply again.
-    dynamic: Vec<Arc<dyn PhysicalExpr>>,
+    pub(crate) dynamic: Vec<Arc<dyn PhysicalExpr>>,
     batch_rows: usize,
-    reversed: bool,
+    pub(crate) reversed: bool,
     cache: Option<Arc<FileMetadataCache>>,
     /// Requests that all partitions may make at the same time.
     permits: Arc<Semaphore>,

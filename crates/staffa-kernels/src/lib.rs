@@ -17,9 +17,9 @@
 //! word              u8 .. u128, U256; views between words and bytes; one compilation a type
 //! ```
 //!
-//! All `unsafe` code of Staffa is here, but for `border.rs` of the DuckDB extension. Each kernel
-//! stands beside a plain scalar twin, and tests hold it against that on every instruction set of
-//! the machine.
+//! All `unsafe` code of Staffa is here, but for `border.rs` of the DuckDB extension and `border/` of
+//! the C interface. Each kernel stands beside a plain scalar twin, and tests hold it against that on
+//! every instruction set of the machine.
 //!
 //! ```
 //! use staffa_kernels::{VECTOR, pack, packed_bytes, unpack};

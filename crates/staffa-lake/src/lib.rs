@@ -20,8 +20,8 @@
 //!
 //! A file is opened by one request for its last 64 KiB; whatever is read later must be of the same
 //! object (`If-Match`), or is an error. A scan asks for ranges joined over gaps of 1 MiB and cut at
-//! 16 MiB, 16 at once, 128 MiB ahead of the batches. All functions block; the requests run on threads
-//! of their own, which are begun anew after a fork.
+//! 16 MiB, 16 at once, at most 128 MiB ahead of the batches. All functions block; the requests run
+//! on threads of their own, which are begun anew after a fork.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 

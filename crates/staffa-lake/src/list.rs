@@ -84,19 +84,8 @@ pub(crate) fn listed(
     pattern: Option<&Pattern>,
     is_data: &dyn Fn(&str) -> bool,
 ) -> Result<Listing> {
-    let of = base.clone();
-    let found = runtime::wait_for(async move {
-        let found = of.store().list(Some(of.path()));
-        found.try_collect::<Vec<ObjectMeta>>().await
-    });
-    let found = found.map_err(|e| Error::io(base.name(), e))?;
-    let mut found = found.map_err(|e| of_store(base.name(), &e))?;
-    let object = |meta: &ObjectMeta| Object {
-        location: base.with_path(meta.location.clone()),
-        bytes: meta.size,
-        tag: meta.e_tag.clone(),
-        modified: meta.last_modified.timestamp_nanos_opt(),
-    };
+    let mut found = below(&base)?;
+    let object = |meta: &ObjectMeta| Object::of(&base, meta);
     let index_path = base.path().clone().join(INDEX_NAME);
     let index = found
         .iter()
@@ -115,7 +104,32 @@ pub(crate) fn listed(
     })
 }
 
+/// All objects below a location, those that readers pass over among them.
+pub(crate) fn every(base: &Location) -> Result<Vec<Object>> {
+    let found = below(base)?;
+    Ok(found.iter().map(|meta| Object::of(base, meta)).collect())
+}
+
+fn below(base: &Location) -> Result<Vec<ObjectMeta>> {
+    let of = base.clone();
+    let found = runtime::wait_for(async move {
+        let found = of.store().list(Some(of.path()));
+        found.try_collect::<Vec<ObjectMeta>>().await
+    });
+    let found = found.map_err(|e| Error::io(base.name(), e))?;
+    found.map_err(|e| of_store(base.name(), &e))
+}
+
 impl Object {
+    fn of(base: &Location, meta: &ObjectMeta) -> Self {
+        Self {
+            location: base.with_path(meta.location.clone()),
+            bytes: meta.size,
+            tag: meta.e_tag.clone(),
+            modified: meta.last_modified.timestamp_nanos_opt(),
+        }
+    }
+
     /// All bytes of the object, of the version that was listed.
     pub(crate) fn read_whole(&self) -> Result<Bytes> {
         let object = self.clone();

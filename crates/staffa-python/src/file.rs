@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use pyo3_arrow::ffi::to_schema_pycapsule;
 use pyo3_arrow::{PyArray, PyRecordBatchReader};
-use staffa::{Aggregate, Error, Predicate, Result, RowSelection, Scan};
+use staffa::{Aggregate, Error, Predicate, Result, RowSelection, Scan, Split};
 
 use crate::batch::{Batch, flatten, flattened_schema};
 use crate::errors::{run, run_attached};
@@ -71,10 +71,10 @@ impl File {
         ))))
     }
 
-    /// Reads batch by batch; `flattened` as in `Batch`.
+    /// Reads batch by batch; `flattened` as in `Batch`, `split` as of `splits`.
     #[pyo3(signature = (
         columns=None, filter=None, batch_rows=None, limit=None, string_views=false, dictionaries=None, run_ends=None,
-        offset=0, flattened=false
+        offset=0, flattened=false, split=None, threads=None
     ))]
     #[expect(
         clippy::too_many_arguments,
@@ -92,13 +92,19 @@ impl File {
         run_ends: Option<Vec<String>>,
         offset: u64,
         flattened: bool,
+        split: Option<(u64, u64)>,
+        threads: Option<usize>,
     ) -> PyResult<Reader> {
         let filter = filter.map(predicate).transpose()?;
         run(py, || {
-            let scan = self.start_scan(columns, filter, batch_rows, limit, string_views);
+            let mut scan = self.start_scan(columns, filter, batch_rows, limit, string_views);
+            if let Some((start, end)) = split {
+                scan = scan.split(self.0.split(start..end)?);
+            }
             let scan = scan
                 .dictionaries(dictionaries.unwrap_or_default())
-                .run_ends(run_ends.unwrap_or_default());
+                .run_ends(run_ends.unwrap_or_default())
+                .threads(threads);
             let reader = scan.offset(offset).reader()?;
             let stored = reader.schema();
             let flat = Arc::new(flattened_schema(&stored));
@@ -109,6 +115,31 @@ impl File {
                 flat,
                 Box::new(reader.map(|batch| flatten(&batch?))),
             ))
+        })
+    }
+
+    /// The splits of a scan, at most `rows` rows of a row group each, without those that the filter excludes: row
+    /// group, first row of the file and the row behind the last, and bytes once decoded.
+    #[pyo3(signature = (columns=None, filter=None, rows=None))]
+    fn splits(
+        &self,
+        py: Python<'_>,
+        columns: Option<Vec<String>>,
+        filter: Option<&Bound<'_, PyAny>>,
+        rows: Option<usize>,
+    ) -> PyResult<Vec<(usize, u64, u64, u64)>> {
+        let filter = filter.map(predicate).transpose()?;
+        run(py, || {
+            let scan = self.start_scan(columns, filter, None, None, false);
+            let described = |split: Split| {
+                let bytes = scan.decoded_bytes(&split)?;
+                let of_file = split.bytes();
+                let bytes = bytes.unwrap_or(of_file.end - of_file.start);
+                let rows = split.rows();
+                Ok((split.row_group(), rows.start, rows.end, bytes))
+            };
+            let splits = scan.splits(rows.unwrap_or(usize::MAX))?;
+            splits.into_iter().map(described).collect()
         })
     }
 

@@ -43,6 +43,8 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(open::open, module)?)?;
     module.add_class::<table::TableFile>()?;
     module.add_function(wrap_pyfunction!(table::find, module)?)?;
+    module.add_function(wrap_pyfunction!(table::publish, module)?)?;
+    module.add_function(wrap_pyfunction!(table::discard, module)?)?;
     module.add_function(wrap_pyfunction!(table::hive_keys, module)?)?;
     module.add_function(wrap_pyfunction!(table::unify, module)?)?;
     module.add_function(wrap_pyfunction!(table::fold, module)?)?;

@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3_arrow::{PyRecordBatch, PySchema};
-use staffa_lake::table::{self, Folded, KeyColumns};
+use staffa_lake::table::{self, Folded, Folder, KeyColumns};
 
 use crate::batch::Batch;
 use crate::errors::{run, run_attached};
@@ -62,6 +62,26 @@ pub(crate) fn find(py: Python<'_>, path: PathBuf) -> PyResult<Vec<TableFile>> {
         found.read_index();
         Ok(found.files.into_iter().map(TableFile).collect())
     })
+}
+
+/// Moves files out of a hidden folder to the same places below a table's folder; returns their paths.
+#[pyfunction]
+pub(crate) fn publish(
+    py: Python<'_>,
+    hidden: PathBuf,
+    table: PathBuf,
+    files: Vec<PathBuf>,
+) -> PyResult<Vec<OsString>> {
+    let files = run(py, || {
+        table::publish(&Folder::new(&hidden)?, &Folder::new(&table)?, &files)
+    })?;
+    Ok(files.into_iter().map(PathBuf::into_os_string).collect())
+}
+
+/// Removes a hidden folder and all that is in it.
+#[pyfunction]
+pub(crate) fn discard(py: Python<'_>, hidden: PathBuf) -> PyResult<()> {
+    run(py, || table::discard(&Folder::new(&hidden)?))
 }
 
 /// The keys in the names of folders, a row for each file: integers where all are, else text, or all

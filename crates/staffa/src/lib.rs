@@ -125,8 +125,8 @@ pub use predicate::{Column, Compare, Literal, Predicate, col};
 #[cfg(feature = "aggregate")]
 pub use read::{Aggregate, aggregate_batches};
 pub use read::{
-    ArrowReader, Cache, CacheInfo, File, OpenStep, Opening, Reader, RowSelection, Scan, Split,
-    Step, Steps, Take,
+    ArrowReader, Cache, CacheInfo, File, OpenStep, Opening, Reader, RowSelection, Scan, ScanCounts,
+    ScanMetrics, Split, Step, Steps, Take, with_threads,
 };
 pub use write::{AtomicFile, WriteOptions, WriteSummary, Writer, to_bytes};
 

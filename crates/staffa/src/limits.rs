@@ -41,8 +41,9 @@ impl Default for Limits {
     }
 }
 
-/// A flag that stops work in progress: a writer whose [`WriteOptions`](crate::WriteOptions) hold it
-/// checks it before each column, block and trial of an encoding, and returns [`Error::Cancelled`].
+/// A flag that stops work in progress with [`Error::Cancelled`]: a writer whose
+/// [`WriteOptions`](crate::WriteOptions) hold it checks it before each column, block and trial of an
+/// encoding, a scan ([`Scan::cancel`](crate::Scan::cancel)) before each task.
 /// Clones share the flag, and any thread may set it.
 ///
 /// ```

@@ -1,5 +1,7 @@
 //! The program: a session with the tables that are named, a query, its rows.
 
+mod cost;
+mod counted;
 mod output;
 mod stats;
 mod stores;
@@ -18,11 +20,19 @@ use datafusion::physical_plan::{displayable, execute_stream};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParser, Statement};
 
+use self::cost::{Model, cpu_time};
+use self::counted::Requests;
 use self::stores::Stores;
 pub use self::told::told;
 
 /// Errors of DataFusion, and the program's own messages.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+const EXAMPLES: &str = "\
+Examples:
+  staffa-sql --table prices=prices/ \"SELECT city, avg(price) FROM prices GROUP BY city\"
+  staffa-sql --json \"SELECT * FROM 's3://bucket/prices.staffa' WHERE day = '2026-01-01'\"
+  staffa-sql --cost bandwidth=1.25e9,instance=0.192,cores=4 \"SELECT count(*) FROM 's3://bucket/prices/'\"";
 
 /// Runs SQL over Staffa files.
 ///
@@ -30,7 +40,7 @@ type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 /// their path in quotes: `SELECT count(*) FROM 'prices.staffa'`. Credentials of object stores come
 /// from the environment.
 #[derive(Debug, Parser)]
-#[command(name = "staffa-sql", version)]
+#[command(name = "staffa-sql", version, after_help = EXAMPLES)]
 pub struct Args {
     /// The query, or several with `;` between them; `-` reads them from standard input.
     sql: String,
@@ -47,6 +57,12 @@ pub struct Args {
     /// Prints to standard error what was read and skipped, and the time that it took.
     #[arg(long)]
     stats: bool,
+    /// Prints to standard error what each query would cost with its tables in an object store, by
+    /// a model of the machine: `bandwidth` (bytes a second; 12.5e9), `instance` (dollars an hour;
+    /// 3.89), `cores` (36), `get` and `list` (dollars for 1,000 requests; 0.0004, 0.005). Requests
+    /// and bytes are those of tables that are in one.
+    #[arg(long, value_name = "NAME=NUMBER,...")]
+    cost: Option<Model>,
     /// Partitions that work at a time; by default as many as there are processors.
     #[arg(short, long, value_name = "N")]
     partitions: Option<usize>,
@@ -61,7 +77,8 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 async fn run_all(args: &Args) -> Result<()> {
-    let ctx = session(args)?;
+    let requests = Arc::new(Requests::default());
+    let ctx = session(args, &requests)?;
     for table in &args.tables {
         tables::add(&ctx, table).await?;
     }
@@ -73,12 +90,12 @@ async fn run_all(args: &Args) -> Result<()> {
         args.sql.clone()
     };
     for statement in DFParser::parse_sql(&sql)? {
-        run_one(&ctx, statement, args).await?;
+        run_one(&ctx, statement, args, &requests).await?;
     }
     Ok(())
 }
 
-fn session(args: &Args) -> Result<SessionContext> {
+fn session(args: &Args, requests: &Arc<Requests>) -> Result<SessionContext> {
     let mut config = SessionConfig::new().with_information_schema(true);
     config
         .options_mut()
@@ -92,7 +109,7 @@ fn session(args: &Args) -> Result<SessionContext> {
     }
     // Where in the SQL an error is.
     config.options_mut().sql_parser.collect_spans = true;
-    let stores = Arc::new(Stores::default());
+    let stores = Arc::new(Stores::new(requests.clone()));
     let runtime = RuntimeEnvBuilder::new().with_object_store_registry(stores);
     let ctx = SessionContext::new_with_config_rt(config, runtime.build_arc()?);
     let ctx = ctx.enable_url_table();
@@ -100,8 +117,13 @@ fn session(args: &Args) -> Result<SessionContext> {
     Ok(ctx)
 }
 
-async fn run_one(ctx: &SessionContext, statement: Statement, args: &Args) -> Result<()> {
-    let started = Instant::now();
+async fn run_one(
+    ctx: &SessionContext,
+    statement: Statement,
+    args: &Args,
+    requests: &Requests,
+) -> Result<()> {
+    let (started, cpu) = (Instant::now(), cpu_time());
     let plan = ctx.state().statement_to_plan(statement).await?;
     let frame = ctx.execute_logical_plan(plan).await?;
     let plan = frame.create_physical_plan().await?;
@@ -113,6 +135,9 @@ async fn run_one(ctx: &SessionContext, statement: Statement, args: &Args) -> Res
     let rows = output::print(batches, args.json).await?;
     if args.stats {
         stats::print(plan.as_ref(), rows, started.elapsed())?;
+    }
+    if let Some(model) = &args.cost {
+        model.print(requests.take(), cpu_time().saturating_sub(cpu))?;
     }
     Ok(())
 }

@@ -8,9 +8,24 @@ use datafusion::object_store::ObjectStore;
 use staffa_lake::Location;
 use url::Url;
 
+use super::counted::{Counted, Requests};
+
 /// The local disk, and stores of which the environment has the credentials.
-#[derive(Debug, Default)]
-pub struct Stores(DefaultObjectStoreRegistry);
+#[derive(Debug)]
+pub struct Stores {
+    known: DefaultObjectStoreRegistry,
+    requests: Arc<Requests>,
+}
+
+impl Stores {
+    /// Stores whose requests are counted.
+    pub fn new(requests: Arc<Requests>) -> Self {
+        Self {
+            known: DefaultObjectStoreRegistry::default(),
+            requests,
+        }
+    }
+}
 
 impl ObjectStoreRegistry for Stores {
     fn register_store(
@@ -18,20 +33,23 @@ impl ObjectStoreRegistry for Stores {
         url: &Url,
         store: Arc<dyn ObjectStore>,
     ) -> Option<Arc<dyn ObjectStore>> {
-        self.0.register_store(url, store)
+        self.known.register_store(url, store)
     }
 
     fn deregister_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
-        self.0.deregister_store(url)
+        self.known.deregister_store(url)
     }
 
     fn get_store(&self, url: &Url) -> Result<Arc<dyn ObjectStore>> {
-        if let Ok(known) = self.0.get_store(url) {
+        if let Ok(known) = self.known.get_store(url) {
             return Ok(known);
         }
         // Its clients are kept there, one per bucket.
         let location = location(url.as_str())?;
-        Ok(location.store().clone())
+        Ok(Arc::new(Counted {
+            store: location.store().clone(),
+            requests: self.requests.clone(),
+        }))
     }
 }
 

@@ -86,3 +86,41 @@ fn errors_are_told_once_and_clearly() {
         assert_eq!(stderr(&found).lines().count(), 1, "{}", stderr(&found));
     }
 }
+
+#[test]
+fn costs_follow_the_model() {
+    let folder = tempdir().unwrap();
+    write(&folder.path().join("a.staffa"), &numbers(0, 1000));
+    let sql = format!("SELECT sum(n) FROM '{}/a.staffa'", folder.path().display());
+    let model = "bandwidth=1e9, instance=3600,cores=2";
+    let found = run(&["--cost", model, &sql]);
+    let said = stderr(&found);
+    let number = |name: &str| -> f64 {
+        let line = said.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name} in {said}"))
+            .parse()
+            .unwrap()
+    };
+    // Files of the local disk take no requests.
+    assert_eq!(number("requests for bytes: "), 0.0);
+    let seconds = number("seconds to compute: ");
+    assert!(
+        seconds > 0.0 && (number("dollars: ") - seconds).abs() < 1e-5,
+        "{said}"
+    );
+    for (model, expected) in [
+        ("bandwidth=0", "above 0"),
+        ("instance=-1", "at least 0"),
+        ("speed=1", "\"speed\""),
+        ("get", "NAME=NUMBER"),
+        ("get=NaN", "get"),
+    ] {
+        let found = run(&["--cost", model, &sql]);
+        assert!(
+            stderr(&found).contains(expected),
+            "{model}: {}",
+            stderr(&found)
+        );
+        assert_eq!(found.status.code(), Some(2), "{model}");
+    }
+}

@@ -24,7 +24,7 @@ use super::hive::{Keys, keys};
 use super::index::{IndexFile, Version};
 use crate::list::{self, Object};
 use crate::location::{Location, is_url};
-use crate::upload::remove_at;
+use crate::upload::{remove, remove_at};
 
 /// The files of a table, in order.
 #[derive(Debug, Default)]
@@ -128,15 +128,18 @@ impl TableFile {
 
     /// Removes the file; one that is gone already is removed as well.
     pub fn remove(&self) -> Result<()> {
-        let Some(object) = &self.object else {
-            return match fs::remove_file(&self.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    Err(Error::io(&self.path, error))
-                }
-                _ => Ok(()),
-            };
-        };
-        remove_at(&object.location)
+        if let Some(object) = &self.object {
+            return remove_at(&object.location);
+        }
+        if let Some(url) = self.path.to_str().filter(|text| is_url(text)) {
+            return remove(url);
+        }
+        match fs::remove_file(&self.path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Error::io(&self.path, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What tells this file from a later one of the same name.

@@ -8,6 +8,7 @@
 //! fold           filter, keys, missing columns   -> filter of one file, or: no row matches
 //! open           all of these                    -> a table: schema, scans
 //! write, append  rows                            -> new files, which appear together
+//! publish        files of several processes     -> the table's, together
 //! sort, compact  a table                         -> fewer files, sorted within a limit of memory
 //! ```
 
@@ -19,6 +20,7 @@ mod folder;
 mod hive;
 mod index;
 mod open;
+mod publish;
 mod sort;
 mod staged;
 mod unify;
@@ -33,6 +35,7 @@ pub use folder::Folder;
 pub use hive::{KeyColumns, Keys, NULL_KEY, decode, encode, is_integer, keys};
 pub use index::{INDEX_NAME, IndexSummary, write_index};
 pub use open::{Table, TableScan, is_staffa};
+pub use publish::{discard, publish};
 pub use unify::{Conflict, unify};
 pub use widen::{common, decoded, widened};
 pub use write::{TableOptions, TableSummary, TableWriter};

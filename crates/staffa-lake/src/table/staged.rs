@@ -203,12 +203,7 @@ impl StagedFiles {
                     .for_each(|folder| drop(fs::remove_dir(folder)));
             }
         }
-        let files = mem::take(&mut undo.files);
-        undo.folders.clear();
-        Ok(files
-            .iter()
-            .map(|(below, folder)| folder.path_of(below))
-            .collect())
+        Ok(undo.keep())
     }
 }
 
@@ -225,7 +220,7 @@ impl Drop for StagedFiles {
 }
 
 /// Creates a folder and those above it; returns those that were not there, from above.
-fn create_folders(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(super) fn create_folders(folder: &Path) -> Result<Vec<PathBuf>> {
     let above = folder.ancestors();
     let missing = above.take_while(|path| !path.as_os_str().is_empty() && !path.exists());
     let mut missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
@@ -235,16 +230,26 @@ fn create_folders(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Has the names in a folder outlive a crash, where the system can.
-fn sync(folder: &Path) {
+pub(super) fn sync(folder: &Path) {
     // The files are whole either way.
     let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 /// Files that are removed, and folders if they are empty then, when it is dropped.
 #[derive(Default)]
-struct Undo {
-    files: Vec<(String, Folder)>,
-    folders: Vec<PathBuf>,
+pub(super) struct Undo {
+    pub files: Vec<(String, Folder)>,
+    pub folders: Vec<PathBuf>,
+}
+
+impl Undo {
+    /// Keeps all files; returns their paths.
+    pub fn keep(mut self) -> Vec<PathBuf> {
+        self.folders.clear();
+        let files = mem::take(&mut self.files);
+        let path = |(below, folder): &(String, Folder)| folder.path_of(below);
+        files.iter().map(path).collect()
+    }
 }
 
 impl Drop for Undo {

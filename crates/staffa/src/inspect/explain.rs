@@ -3,13 +3,11 @@
 use std::fmt;
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use super::{column_name, decoded_bytes};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
 use crate::format::{BlockEntry, ChunkEntry, NodeRef, PartEntry, block, shared_dictionary};
-use crate::read::File;
+use crate::read::{File, map_parallel};
 use crate::values::PhysicalType;
 
 /// The trees of encodings of a leaf column.
@@ -168,8 +166,8 @@ impl File {
     /// The trees of encodings of every leaf column, read from the blocks' headers; nothing is
     /// decoded. Nothing is known of the blocks of a column of unknown type.
     pub fn explain(&self) -> Result<Vec<ColumnExplain>> {
-        let leaves = (0..self.footer().leaves.len()).into_par_iter();
-        leaves.map(|leaf| self.explain_leaf(leaf)).collect()
+        let leaves = 0..self.footer().leaves.len();
+        map_parallel(leaves, |leaf| self.explain_leaf(leaf))
     }
 
     /// The trees of encodings of one chunk of a leaf column, by its path and row group: as

@@ -1,13 +1,11 @@
 //! Verifying: everything is read, checked and decoded.
 
-use rayon::prelude::*;
-
 use super::decoded_bytes;
 use super::verify_statistics::{FoundBlock, FoundStatistics};
 use crate::encodings::edition::name_of;
 use crate::error::{Error, Result};
 use crate::format::{BitSet, HEADER_BYTES, SortKey, block, check_header, shared_dictionary};
-use crate::read::{ChunkReader, File, RowRange, SCAN_GAP, read_column};
+use crate::read::{ChunkReader, File, RowRange, SCAN_GAP, map_parallel, read_column};
 use crate::write::sort_order::SortCheck;
 
 /// What [`File::verify`] has checked.
@@ -97,8 +95,7 @@ impl File {
             let range = RowRange { row_group, rows };
             read_column(self, *column, self.schema(), &range, false).map(|_| chunks)
         };
-        let chunks: Vec<Vec<(usize, Vec<FoundBlock>)>> =
-            columns.par_iter().map(check).collect::<Result<_>>()?;
+        let chunks: Vec<Vec<(usize, Vec<FoundBlock>)>> = map_parallel(columns, check)?;
         let mut chunks = chunks.into_iter().flatten();
         chunks.try_for_each(|(leaf, blocks)| found.add_chunk(leaf, row_group, &blocks))
     }

@@ -1,18 +1,16 @@
 //! Why the columns of a file are encoded as they are: the writer's decisions are repeated, and all
 //! that was considered is listed.
 
-use rayon::prelude::*;
-
 use super::{EncodingTree, column_name, with_present};
 use crate::arrow::shred;
 use crate::encode::{Chooser, Profile, Rules, Stats};
 use crate::encodings::POOL;
 use crate::error::Result;
 use crate::limits::Cancel;
-use crate::read::{ChunkReader, File, OutputLayout, RowRange, read_batch};
+use crate::read::{ChunkReader, File, OutputLayout, RowRange, map_parallel, read_batch};
 use crate::values::{Kind, Values};
 use crate::write::choose::choose;
-use crate::write::chunk::{ChosenChunk, ChunkOptions};
+use crate::write::chunk::ChunkOptions;
 use crate::write::correlate::{Tried, correlate};
 use crate::write::{Sharing, rounding};
 
@@ -115,12 +113,11 @@ impl File {
     /// ```
     pub fn why(&self) -> Result<Vec<ColumnWhy>> {
         let (sharing, tried) = self.choose_again()?;
-        let leaves = (0..self.footer().leaves.len()).into_par_iter();
-        let leaves = leaves.filter_map(|leaf| {
+        let leaves = map_parallel(0..self.footer().leaves.len(), |leaf| {
             let sharing = sharing.get(leaf).copied();
-            self.why_leaf(leaf, sharing, &tried).transpose()
-        });
-        leaves.collect()
+            self.why_leaf(leaf, sharing, &tried)
+        })?;
+        Ok(leaves.into_iter().flatten().collect())
     }
 
     /// The decisions about a whole row group: shared dictionaries and derived columns.
@@ -133,9 +130,9 @@ impl File {
         let range = RowRange { row_group, rows };
         let batch = read_batch(self, &columns, self.schema(), &range)?;
         let leaves = shred(&batch, self.layout())?;
-        let leaves = leaves.par_iter().zip(self.layout().leaves());
+        let leaves = leaves.iter().zip(self.layout().leaves());
         let never = Cancel::new();
-        let chosen = leaves.enumerate().map(|(i, (array, leaf))| {
+        let mut chosen = map_parallel(leaves.enumerate(), |(i, (array, leaf))| {
             let block_rows = self.chunk(i, 0)?.block_rows as usize;
             let options = ChunkOptions {
                 rules: self.balanced(leaf.column),
@@ -147,8 +144,7 @@ impl File {
                 cancel: &never,
             };
             choose(array, options, None)
-        });
-        let mut chosen: Vec<ChosenChunk<'_>> = chosen.collect::<Result<_>>()?;
+        })?;
         let sharing = chosen.iter().map(|column| column.sharing).collect();
         Ok((sharing, correlate(&mut chosen, 0.0, &mut None)?))
     }

@@ -7,14 +7,13 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{DataType, Field, Schema};
-use rayon::prelude::*;
 
 use super::File;
 use super::chunk_reader::ChunkReader;
 use super::column_builder::OutputLayout;
 use super::dictionary::{cast_to_dictionary, dictionary_or_runs, read_dictionary};
-use super::prefetch::threads;
 use super::run_ends::read_runs;
+use super::threads::{map_parallel, threads};
 use crate::arrow::{Node, assemble_within, reads_views};
 use crate::error::{Error, Result};
 use crate::format::MAX_BLOCK_ROWS;
@@ -38,6 +37,12 @@ pub(crate) struct RowRange {
     pub row_group: usize,
     /// From the row group's first row on.
     pub rows: Range<usize>,
+}
+
+/// Where a row's bytes are taken to begin: after its share of the file's bytes.
+pub(super) fn byte_of_row(file: &File, row: u64) -> u64 {
+    let total = u128::from(file.num_rows().max(1));
+    (u128::from(file.nbytes()) * u128::from(row) / total) as u64
 }
 
 /// Neighbouring rows in the order of the file, at most `step` at a time.
@@ -64,13 +69,8 @@ impl RowRanges {
     /// All rows of the row groups that begin within a range of bytes: a row group of a share of the
     /// table's rows is taken to begin after that share of the bytes.
     pub fn of_bytes(file: &File, step: usize, bytes: &Range<u64>) -> Self {
-        let (mut before, total) = (0u64, file.num_rows().max(1));
-        let mut begins = |rows: &u32| {
-            let begin = u128::from(file.nbytes()) * u128::from(before) / u128::from(total);
-            before += u64::from(*rows);
-            begin as u64
-        };
-        let begins: Vec<u64> = file.footer().row_groups.iter().map(&mut begins).collect();
+        let first_rows = file.first_rows().into_iter();
+        let begins: Vec<u64> = first_rows.map(|row| byte_of_row(file, row)).collect();
         let first = begins.partition_point(|begin| *begin < bytes.start);
         let end = begins.partition_point(|begin| *begin < bytes.end);
         Self {
@@ -118,19 +118,6 @@ impl Iterator for RowRanges {
     }
 }
 
-/// `of` of each item, in parallel where there are several and threads for them.
-pub(super) fn map_parallel<I: Send, O: Send>(
-    items: Vec<I>,
-    of: impl Fn(I) -> Result<O> + Send + Sync,
-) -> Result<Vec<O>> {
-    if items.len() < 2 || threads() < 2 {
-        return items.into_iter().map(of).collect();
-    }
-    // One by one: some cost many times what others do.
-    let items = items.into_par_iter().with_max_len(1);
-    items.map(of).collect()
-}
-
 /// Columns of some rows, in parallel.
 pub(crate) fn read_batch(
     file: &File,
@@ -153,7 +140,7 @@ pub(super) fn batch_of(
     let arrays = if columns.len() * rows < PARALLEL_VALUES {
         columns.iter().map(|column| read(*column)).collect()
     } else {
-        map_parallel(columns.to_vec(), read)
+        map_parallel(columns.iter().copied(), read)
     };
     let schema = Arc::new(schema.project(columns)?);
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
@@ -250,7 +237,7 @@ pub(super) fn read_plain(
     // One thread decodes a leaf when it is needed: less is in memory at once.
     let many = leaves.len() > 1 && leaves.len() * total >= PARALLEL_VALUES;
     let mut early = if many && threads() > 1 {
-        map_parallel(leaves.clone().collect(), |leaf| decode(leaf).map(Some))?
+        map_parallel(leaves.clone(), |leaf| decode(leaf).map(Some))?
     } else {
         Vec::new()
     };

@@ -14,9 +14,10 @@ use bytes::Bytes;
 
 use super::File;
 use super::block_range::BlockRange;
-use super::cache::{BlockSource, Entry, Item, OpenBlock};
+use super::cache::{BlockSource, Entry, Item, OpenBlock, Pins};
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::decoded::decode_block;
+use super::slots::BlockSize;
 use crate::arrow::Leaf;
 use crate::decode::SharedDictionary;
 use crate::error::{Error, Place, Result};
@@ -51,6 +52,10 @@ impl<'f> ChunkReader<'f> {
     /// Values of some blocks.
     pub fn decode(&self, blocks: Range<usize>, layout: OutputLayout) -> Result<DecodedLeaf> {
         let decode = || {
+            if self.file.reads().cached {
+                return self.decode_opened(&blocks, layout);
+            }
+            self.count_blocks(self.entries(&blocks).len(), 0);
             let references = self.references()?;
             let bytes = |reader: &Self| reader.read(&blocks);
             let source = BlockSource {
@@ -67,13 +72,38 @@ impl<'f> ChunkReader<'f> {
         decode().map_err(|e| e.at(|p| self.name(p)))
     }
 
+    /// Values of some blocks, each opened now or before, and kept.
+    fn decode_opened(&self, blocks: &Range<usize>, layout: OutputLayout) -> Result<DecodedLeaf> {
+        let entries = self.entries(blocks);
+        let sizes = entries.iter().map(|entry| BlockSize {
+            values: entry.values,
+            string_bytes: entry.string_bytes as usize,
+        });
+        let plain_bytes = sizes.clone().map(|size| self.plain_bytes(size));
+        self.check_bytes(plain_bytes.fold(0, u64::saturating_add))?;
+        // Opened before memory is taken for what they declare.
+        let numbers = blocks.start..blocks.start.saturating_add(entries.len());
+        let opened = numbers.clone().map(|block| self.open_block(block, true));
+        let opened: Vec<Arc<OpenBlock>> = opened.collect::<Result<_>>()?;
+        let mut out = ColumnBuilder::of_blocks(self.leaf, sizes, layout)?;
+        for (number, opened) in numbers.zip(opened) {
+            let pushed = opened.with(|block| out.push(block));
+            pushed.map_err(|e| e.at(|p| self.name_block(p, number)))?;
+        }
+        out.finish()
+    }
+
     /// One block, opened now or before. `keep`: for the next read, and with it the bytes of its
     /// reference columns, which other columns may refer to.
     pub fn open_block(&self, block: usize, keep: bool) -> Result<Arc<OpenBlock>> {
+        let keep = keep || self.file.reads().cached;
         let cache = self.file.cache();
-        if let Some(kept) = cache.block(self.key(), block) {
+        let pinned = self.pins().and_then(|pins| pins.block(self.key(), block));
+        if let Some(kept) = pinned.or_else(|| cache.block(self.key(), block)) {
+            self.count_blocks(1, 1);
             return Ok(kept);
         }
+        self.count_blocks(1, 0);
         let open = || {
             let references = self.references()?;
             let blocks = block..block.saturating_add(1);
@@ -128,7 +158,7 @@ impl<'f> ChunkReader<'f> {
         blocks: impl Iterator<Item = usize>,
         out: &mut Vec<Range<u64>>,
     ) -> Result<()> {
-        let blocks: Vec<usize> = blocks.collect();
+        let blocks: Vec<usize> = blocks.filter(|block| !self.pin(*block)).collect();
         if blocks.is_empty() {
             return Ok(());
         }
@@ -140,13 +170,48 @@ impl<'f> ChunkReader<'f> {
             let own = entries.map(|entry| entry.offset..entry.offset + entry.bytes);
             out.extend(own.filter(|range| !self.file.is_ahead(reader.stored, range)));
         }
-        let cached = || self.file.cache().holds(self.key(), Item::Shared);
         let bytes = self.chunk.shared.iter().map(|part| part.bytes).sum::<u64>();
         let shared = self.chunk.offset..self.chunk.offset + bytes;
-        if bytes > 0 && !self.file.is_ahead(self.stored, &shared) && !cached() {
+        if bytes > 0 && !self.file.is_ahead(self.stored, &shared) && !self.pin_shared() {
             out.push(shared);
         }
         Ok(())
+    }
+
+    fn pins(&self) -> Option<&Pins> {
+        self.file.reads().pins.as_deref()
+    }
+
+    /// Whether a block is in the cache, for a scan that takes blocks from it: it stays until it is read.
+    fn pin(&self, block: usize) -> bool {
+        let Some(pins) = self.pins().filter(|_| self.file.reads().cached) else {
+            return false;
+        };
+        let found = || self.file.cache().block(self.key(), block);
+        pins.block(self.key(), block).is_some()
+            || found().is_some_and(|found| {
+                pins.keep_block(self.key(), block, found);
+                true
+            })
+    }
+
+    /// Whether the shared dictionaries are in the cache; for a scan in steps they stay until they are used.
+    fn pin_shared(&self) -> bool {
+        let Some(Entry::Shared(shared)) = self.file.cache().get(self.key(), Item::Shared) else {
+            return self
+                .pins()
+                .is_some_and(|pins| pins.shared(self.key()).is_some());
+        };
+        if let Some(pins) = self.pins() {
+            pins.keep_shared(self.key(), shared);
+        }
+        true
+    }
+
+    fn count_blocks(&self, blocks: usize, hits: usize) {
+        if let Some(metrics) = &self.file.reads().metrics {
+            metrics.count_blocks(blocks, hits);
+        }
     }
 
     /// Whether a block was opened before and is kept.
@@ -227,6 +292,9 @@ impl<'f> ChunkReader<'f> {
             return Ok(Arc::default());
         }
         let cache = self.file.cache();
+        if let Some(shared) = self.pins().and_then(|pins| pins.shared(self.key())) {
+            return Ok(shared);
+        }
         if let Some(Entry::Shared(shared)) = cache.get(self.key(), Item::Shared) {
             return Ok(shared);
         }
@@ -295,16 +363,10 @@ impl<'f> ChunkReader<'f> {
     ) -> Result<BlockRange<'_, 'b>> {
         let own = self.parse_blocks(blocks, &source.bytes)?;
         // Check the limit before allocating the chunk.
-        let plain_bytes = own.iter().map(|block| self.plain_bytes(block));
-        let (found, most) = (
-            plain_bytes.fold(0, u64::saturating_add),
-            self.file.limits().block_bytes,
-        );
-        if found > most {
-            return Err(Error::limit(format!(
-                "a chunk of at most {most} bytes is allowed, found {found}"
-            )));
-        }
+        let plain_bytes = own
+            .iter()
+            .map(|block| self.plain_bytes(size_of_block(block)));
+        self.check_bytes(plain_bytes.fold(0, u64::saturating_add))?;
         let parse = |(reference, bytes): (&ChunkReader<'_>, &'b Bytes)| {
             let what = || format!("reference column {:?}", reference.leaf.path);
             let parsed = reference.parse_blocks(blocks, bytes);
@@ -350,7 +412,8 @@ impl<'f> ChunkReader<'f> {
                     entry.string_bytes, block.string_bytes
                 )));
             }
-            let (found, most) = (self.plain_bytes(&block), limits.block_bytes);
+            let found = self.plain_bytes(size_of_block(&block));
+            let most = limits.block_bytes;
             if found > most {
                 return Err(Error::limit(format!(
                     "a block of at most {most} bytes is allowed, found {found}"
@@ -362,12 +425,30 @@ impl<'f> ChunkReader<'f> {
     }
 
     /// Bytes of a block once decoded.
-    fn plain_bytes(&self, block: &Parsed<'_>) -> u64 {
+    fn plain_bytes(&self, block: BlockSize) -> u64 {
         let width = self.leaf.ty.and_then(PhysicalType::width_bytes);
         let width = width.unwrap_or(1).max(self.leaf.width);
-        (block.len as u64)
+        (block.values as u64)
             .saturating_mul(width as u64)
             .saturating_add(block.string_bytes as u64)
+    }
+
+    /// That blocks which are decoded together are within the limit.
+    fn check_bytes(&self, found: u64) -> Result<()> {
+        let most = self.file.limits().block_bytes;
+        if found > most {
+            return Err(Error::limit(format!(
+                "a chunk of at most {most} bytes is allowed, found {found}"
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn size_of_block(block: &Parsed<'_>) -> BlockSize {
+    BlockSize {
+        values: block.len,
+        string_bytes: block.string_bytes,
     }
 }
 

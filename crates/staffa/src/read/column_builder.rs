@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use staffa_kernels::{PlainStrings, PoolBuf, StringViews};
 
 use super::block_range::BlockRange;
-use super::prefetch::threads;
 use super::slots::{BlockSize, Slot, fill_views_of, likely_bytes, put_ends, typed};
+use super::threads::threads;
 use crate::arrow::Leaf;
 use crate::decode::{
     AnyDecoder, Appended, Block, Decodable, Scratch, SelectedValues, Selection, memory, take_bytes,

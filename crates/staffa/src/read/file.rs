@@ -17,6 +17,7 @@ use hashbrown::HashMap;
 use super::Scan;
 use super::cache::{Cache, FileCache};
 use super::leaf_index::{IndexSource, LeafIndex, LeafIndexes};
+use super::metrics::ScanReads;
 use crate::arrow::{Layout, Leaf, unknown_column};
 use crate::decode::{Opener, get_or_try_init};
 use crate::encodings::opener;
@@ -48,6 +49,7 @@ pub struct File {
     store: Arc<Store>,
     parsed: Arc<Parsed>,
     cache: Arc<FileCache>,
+    reads: ScanReads,
 }
 
 /// What was read of a file and parsed, wherever its bytes come from.
@@ -124,6 +126,7 @@ impl File {
                 footer,
             }),
             cache: Arc::new(FileCache::new(Cache::process())),
+            reads: ScanReads::default(),
         })
     }
 
@@ -132,6 +135,14 @@ impl File {
     pub fn with_cache(&self, cache: &Cache) -> Self {
         Self {
             cache: Arc::new(FileCache::new(cache.clone())),
+            ..self.clone()
+        }
+    }
+
+    /// The same file, read in the way of a scan.
+    pub(super) fn with_reads(&self, reads: ScanReads) -> Self {
+        Self {
+            reads,
             ..self.clone()
         }
     }
@@ -225,6 +236,10 @@ impl File {
         &self.store
     }
 
+    pub(super) fn reads(&self) -> &ScanReads {
+        &self.reads
+    }
+
     pub(crate) fn cache(&self) -> &FileCache {
         &self.cache
     }
@@ -232,7 +247,17 @@ impl File {
     /// Bytes of a leaf's chunks; those read along with its index are not read again.
     pub(crate) fn read_chunk(&self, leaf: usize, offset: u64, bytes: u64) -> Result<Bytes> {
         let ahead = self.leaf_index(leaf)?.ahead(offset, bytes);
-        ahead.map_or_else(|| self.store().read(offset, bytes), Ok)
+        let read = || self.store().read(offset, bytes);
+        match (ahead, &self.reads.metrics) {
+            (Some(ahead), _) => Ok(ahead),
+            // What a caller fetched is counted as it comes.
+            (None, Some(metrics)) if !self.store().is_planned() => {
+                let read = metrics.read(read)?;
+                metrics.count_request(read.len());
+                Ok(read)
+            }
+            (None, _) => read(),
+        }
     }
 
     /// Whether bytes of a leaf's chunks were read along with its index.

@@ -21,6 +21,7 @@ mod file;
 mod filter;
 mod leaf_index;
 mod may_match;
+mod metrics;
 mod opening;
 mod prefetch;
 mod ranges;
@@ -30,6 +31,7 @@ mod scan;
 mod slots;
 mod support;
 mod take;
+mod threads;
 
 #[cfg(feature = "aggregate")]
 pub use aggregate::{Aggregate, aggregate_batches};
@@ -38,11 +40,13 @@ pub use cache::{Cache, CacheInfo};
 pub(crate) use chunk_reader::ChunkReader;
 pub(crate) use column_builder::OutputLayout;
 pub use file::File;
+pub use metrics::{ScanCounts, ScanMetrics};
 pub use opening::{OpenStep, Opening};
-pub(crate) use prefetch::thread_pool;
 pub(crate) use ranges::SCAN_GAP;
 pub(crate) use scan::schema_for;
 pub use scan::{ArrowReader, Reader, Scan, Split, Step, Steps};
 pub use take::{RowSelection, Take};
+pub use threads::with_threads;
+pub(crate) use threads::{Threads, map_parallel};
 #[cfg(feature = "experiments")]
 pub(crate) use {cache::OpenBlock, column_builder::ColumnBuilder, slots::BlockSize};

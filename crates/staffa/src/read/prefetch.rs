@@ -1,6 +1,5 @@
 //! Prefetch: work that a thread pool does before its results are taken.
 
-use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -8,85 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread;
 
-use rayon::{ThreadPool, ThreadPoolBuilder, Yield};
-
-use crate::error::{Error, Result};
-
-/// A pool of `threads` threads; `None`, or 0 threads, for the global one.
-pub(crate) fn thread_pool(threads: Option<usize>) -> Result<Option<ThreadPool>> {
-    let build = |threads| ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = threads.filter(|threads| *threads > 0).map(build);
-    let refused = |e| Error::invalid(format!("no threads: {e}"));
-    pool.transpose().map_err(refused)
-}
-
-/// The threads that decode.
-#[derive(Debug)]
-pub(super) enum Threads {
-    /// Those of the global pool.
-    All,
-    Pool(ThreadPool),
-    /// The one that asks for batches.
-    Here,
-}
-
-thread_local! {
-    static HERE: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Number of threads that work of this one may use.
-pub(super) fn threads() -> usize {
-    if HERE.get() {
-        1
-    } else {
-        rayon::current_num_threads()
-    }
-}
-
-impl Threads {
-    /// So many threads; `None`, or 0, for all.
-    pub fn new(threads: Option<usize>) -> Result<Self> {
-        Ok(match threads {
-            Some(1) => Self::Here,
-            threads => thread_pool(threads)?.map_or(Self::All, Self::Pool),
-        })
-    }
-
-    /// Number of threads.
-    pub fn count(&self) -> usize {
-        match self {
-            Self::All => threads(),
-            Self::Pool(pool) => pool.current_num_threads(),
-            Self::Here => 1,
-        }
-    }
-
-    /// The pool, if it is not the global one.
-    pub fn pool(&self) -> Option<&ThreadPool> {
-        match self {
-            Self::Pool(pool) => Some(pool),
-            Self::All | Self::Here => None,
-        }
-    }
-
-    /// Works with these threads, and waits for the result.
-    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        struct Before(bool);
-        impl Drop for Before {
-            fn drop(&mut self) {
-                HERE.set(self.0);
-            }
-        }
-        match self {
-            Self::All => work(),
-            Self::Pool(pool) => pool.install(work),
-            Self::Here => {
-                let _before = Before(HERE.replace(true));
-                work()
-            }
-        }
-    }
-}
+use rayon::{ThreadPool, Yield};
 
 /// Tasks in flight: begun, and their results not taken yet. The caller bounds their number.
 ///
@@ -191,6 +112,7 @@ impl<T> Drop for Prefetch<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::read::threads::thread_pool;
 
     #[test]
     fn results_come_in_order_or_all_the_same() {

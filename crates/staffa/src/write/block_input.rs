@@ -1,8 +1,7 @@
 //! The input of a block: the rows of a leaf that it covers, before they are encoded.
 
-use rayon::prelude::*;
-
 use crate::error::{Error, Result};
+use crate::read::map_parallel;
 use crate::values::{
     Bitmap, LeafArray, LeafValues, OwnedValues, Physical as _, PhysicalType, Strings, Values,
     for_words,
@@ -40,10 +39,9 @@ impl Stored<'_> {
 /// The inputs of the blocks of a leaf.
 pub(crate) fn block_inputs(array: &LeafArray, block_rows: usize) -> Result<Vec<BlockInput<'_>>> {
     let len = array.values.len();
-    let starts: Vec<usize> = (0..len).step_by(block_rows).collect();
-    let starts = starts.into_par_iter();
+    let starts = (0..len).step_by(block_rows);
     let input = |start| BlockInput::of(array, start, block_rows.min(len - start));
-    starts.map(input).collect()
+    map_parallel(starts, input)
 }
 
 impl<'a> BlockInput<'a> {

@@ -5,8 +5,6 @@
 
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
-
 use super::block_input::{BlockInput, block_inputs};
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
 use super::shared_dictionary::{ChunkCodes, share};
@@ -15,6 +13,7 @@ use crate::encode::{Chooser, ChunkStrings, Example, Hint, Stats};
 use crate::encodings::{POOL, onpair};
 use crate::error::Result;
 use crate::format::{Node, shared_dictionary};
+use crate::read::map_parallel;
 use crate::values::{LeafArray, LeafValues, Strings, Values};
 
 /// Chooses the encodings of one leaf of one row group. `remembered` is the tree of an earlier row
@@ -139,11 +138,11 @@ impl<'a> Cut<'a> {
                 trees: Trees { values, validity },
             })
         };
-        let blocks = self.inputs.into_par_iter().zip(self.sketches).zip(nodes);
+        let blocks = self.inputs.into_iter().zip(self.sketches).zip(nodes);
         Ok(ChosenChunk {
             options,
             ty: self.array.values.physical_type(),
-            blocks: blocks.map(block).collect::<Result<_>>()?,
+            blocks: map_parallel(blocks, block)?,
             shared,
             sharing,
             len: self.array.values.len(),
@@ -212,5 +211,5 @@ fn trees_like(
         let tree = |values| tree(i, values, chooser.with_hint(Some(&hint)));
         input.values().map(tree).transpose()
     };
-    inputs.par_iter().enumerate().map(of_block).collect()
+    map_parallel(inputs.iter().enumerate(), of_block)
 }

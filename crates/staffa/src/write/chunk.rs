@@ -7,8 +7,6 @@
 //! finish   trees -> blocks -> decoded and compared -> EncodedChunk
 //! ```
 
-use rayon::prelude::*;
-
 use super::block_input::BlockInput;
 use super::shared_dictionary::Sharing;
 use super::summary::{BlockSummary, Sketch};
@@ -20,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::format::block::{self, Parsed, Parts};
 use crate::format::{BitSet, Node, ZoneMap, checksum};
 use crate::limits::{Cancel, Limits};
+use crate::read::map_parallel;
 use crate::values::{Bitmap, Kind, PhysicalType, Values};
 
 /// How a chunk is to be encoded.
@@ -167,10 +166,9 @@ impl ChosenChunk<'_> {
                     .verify
                     .then(|| self.verifier(&[]))
                     .transpose()?;
-                let blocks = self.blocks.par_iter().enumerate();
-                let plain =
-                    blocks.map(|(i, block)| self.finish_plain(i, block, &[], alone.as_ref()));
-                Ok(self.encoded(&[], plain.collect::<Result<_>>()?))
+                let blocks = self.blocks.iter().enumerate();
+                let plain = |(i, block)| self.finish_plain(i, block, &[], alone.as_ref());
+                Ok(self.encoded(&[], map_parallel(blocks, plain)?))
             }
             blocks => Ok(self.encoded(&self.references, blocks?)),
         }
@@ -202,7 +200,7 @@ impl ChosenChunk<'_> {
                 checked => checked.and_then(|()| self.encoded_block(bytes, block)),
             }
         };
-        self.blocks.par_iter().enumerate().map(finish).collect()
+        map_parallel(self.blocks.iter().enumerate(), finish)
     }
 
     /// A block of values as they are.
@@ -240,15 +238,16 @@ impl ChosenChunk<'_> {
         let Some(verifier) = verifier else {
             return Ok(());
         };
-        let blocks = self.blocks.par_iter().zip(reference).enumerate();
-        blocks.try_for_each(|(i, (own, block))| {
+        let blocks = self.blocks.iter().zip(reference).enumerate();
+        let check = |(i, (own, block)): (usize, (&ChosenBlock<'_>, &EncodedBlock))| {
             if verifier.is_same(&block.bytes, i, &own.input)? {
                 Ok(())
             } else {
                 let what = "a column that seemed equal to another is not, nothing was committed; please report this";
                 Err(Error::corrupt(what))
             }
-        })
+        };
+        map_parallel(blocks, check).map(drop)
     }
 
     /// Whether a reader accepts the trees of a block; with a verifier, that they decode to the input.

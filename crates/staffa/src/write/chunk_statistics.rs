@@ -2,24 +2,24 @@
 
 use arrow_array::RecordBatch;
 use arrow_buffer::i256;
-use rayon::prelude::*;
 use staffa_kernels::U256;
 
 use super::plan::Plan;
 use crate::arrow::{Leaf, shred};
 use crate::error::Result;
+use crate::read::map_parallel;
 use crate::values::{Kind, LeafArray, LeafValues, OwnedValues, Physical as _, Values, for_words};
 
 /// The exact sum of the values of each leaf of a row group that are not NULL; `None` for types that
 /// have none, and beyond 256 bits.
 pub(super) fn sums(plan: &Plan, batch: &RecordBatch) -> Result<Vec<Option<i256>>> {
     let leaves = shred(batch, &plan.layout)?;
-    let leaves = leaves.par_iter().zip(plan.layout.leaves());
+    let leaves = leaves.iter().zip(plan.layout.leaves());
     let sum = |(array, leaf): (&LeafArray, &Leaf)| {
         let sum = leaf.has_sum.then(|| sum_of_leaf(array, leaf.kind));
         sum.unwrap_or(Ok(None))
     };
-    leaves.map(sum).collect()
+    map_parallel(leaves, sum)
 }
 
 fn sum_of_leaf(array: &LeafArray, kind: Kind) -> Result<Option<i256>> {

@@ -63,7 +63,7 @@ pub struct WriteOptions {
     /// each decodes to about 4 MiB at most, strings that share tokens to 1 MiB (not with
     /// [`Profile::Small`]), and with [`Access::Random`] to 64 KiB, or 32 of floats in lists.
     pub block_rows: usize,
-    /// Threads that encode; `None`: all that the process may use.
+    /// Threads that encode; `None`: all that the process may use; 1: the one that calls the writer.
     pub threads: Option<usize>,
     /// Write derived columns: a column is encoded from reference columns where that is smaller.
     /// Reading it then costs reading those as well. Never with `fast`.
@@ -207,7 +207,8 @@ impl WriteOptions {
         self
     }
 
-    /// Number of threads that encode; by default all that the process may use.
+    /// Number of threads that encode; by default all that the process may use. With 1 the thread that
+    /// calls the writer encodes, and no other.
     #[must_use]
     pub fn threads(mut self, threads: impl Into<Option<usize>>) -> Self {
         self.threads = threads.into();

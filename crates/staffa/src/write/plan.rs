@@ -14,6 +14,7 @@ use crate::encodings::POOL;
 use crate::encodings::edition::Edition;
 use crate::error::{Error, Result};
 use crate::format::{BitSet, MAX_BLOCK_ROWS, SortKey};
+use crate::read::Threads;
 use crate::values::{Kind, PhysicalType};
 
 /// What is settled before the first byte is written.
@@ -30,7 +31,7 @@ pub(super) struct Plan {
     pub sort_check: SortCheck,
     /// Encodings that the user excludes.
     pub excluded: BitSet,
-    pub threads: Option<rayon::ThreadPool>,
+    pub threads: Threads,
 }
 
 /// The options of a leaf.
@@ -66,7 +67,7 @@ impl Plan {
         }
         let sort_check = SortCheck::new(&options.sort_order, &schema, &layout)?;
         let stored = Arc::new(rounding::mark(&schema, &roundings));
-        let threads = crate::read::thread_pool(options.threads)?;
+        let threads = Threads::new(options.threads)?;
         let mut excluded = POOL.excluded(&options.without)?;
         if let Some(edition) = options.edition {
             let outside = POOL.iter().map(|encoding| encoding.info().id);

@@ -2,7 +2,6 @@
 //! parallel.
 
 use arrow_array::RecordBatch;
-use rayon::prelude::*;
 
 use super::WriteOptions;
 use super::choose::choose;
@@ -16,6 +15,7 @@ use crate::arrow::{Domain, Layout, Leaf, shred};
 use crate::encode::{Access, Profile, Rules};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
+use crate::read::map_parallel;
 use crate::values::{Kind, LeafArray, LeafValues, Physical as _, for_words};
 
 /// The chunks of a row group, which begins at row `first_row` of the table.
@@ -26,18 +26,14 @@ pub(super) fn encode(
     remembered: &mut Remembered,
 ) -> Result<Vec<EncodedChunk>> {
     let mut leaves = shred(batch, &plan.layout)?;
-    let mut encode = || {
+    let encode = || {
         round_and_check(&mut leaves, plan, first_row)?;
-        let work = leaves
-            .par_iter()
-            .zip(plan.layout.leaves())
-            .zip(&plan.columns);
-        let chosen = work.enumerate().map(|(i, ((array, leaf), column))| {
+        let work = leaves.iter().zip(plan.layout.leaves()).zip(&plan.columns);
+        let mut chosen = map_parallel(work.enumerate(), |(i, ((array, leaf), column))| {
             let options = chunk_options(plan, column, leaf, array);
             choose(array, options, remembered.example(i))
                 .map_err(|e| explained(e, (array, leaf), options, batch, first_row))
-        });
-        let mut chosen = chosen.collect::<Result<Vec<_>>>()?;
+        })?;
         remembered.keep_examples(&mut chosen);
         if plan.options.relate {
             let relations = &mut remembered.relations;
@@ -45,28 +41,22 @@ pub(super) fn encode(
         }
         finish(chosen, &plan.layout)
     };
-    match &plan.threads {
-        Some(pool) => pool.install(encode),
-        None => encode(),
-    }
+    plan.threads.run(encode)
 }
 
 /// Rounds floats where that is asked for, and refuses what no file holds: the first leaf's error, whatever
 /// the number of threads.
 fn round_and_check(leaves: &mut [LeafArray], plan: &Plan, first_row: u64) -> Result<()> {
-    let leaves = leaves
-        .par_iter_mut()
-        .zip(plan.layout.leaves())
-        .zip(&plan.columns);
-    let checked = leaves.map(|((array, leaf), column)| {
-        if let Some(rounding) = column.rounding {
-            rounding.apply(array)?;
-        }
-        check_offsets(array, leaf)?;
-        check_domain(array, leaf, first_row)
+    let leaves = leaves.iter_mut().zip(plan.layout.leaves());
+    let checked = map_parallel(leaves.zip(&plan.columns), |((array, leaf), column)| {
+        let rounded = column.rounding.map(|rounding| rounding.apply(array));
+        let checked = rounded.transpose().and_then(|_| {
+            check_offsets(array, leaf)?;
+            check_domain(array, leaf, first_row)
+        });
+        Ok(checked)
     });
-    let checked: Vec<Result<()>> = checked.collect();
-    checked.into_iter().collect()
+    checked?.into_iter().collect()
 }
 
 /// About how many bytes a block decodes to at most: what one value costs to read. Floats of lists are
@@ -136,28 +126,26 @@ fn finish(chosen: Vec<ChosenChunk<'_>>, layout: &Layout) -> Result<Vec<EncodedCh
         encoded.map_err(|e| e.at(|place| place.column = path()))
     };
     let types: Vec<_> = chosen.iter().map(|chunk| chunk.ty).collect();
-    let chosen = chosen.into_par_iter().enumerate().map(|(leaf, chunk)| {
+    let finished = map_parallel(chosen.into_iter().enumerate(), |(leaf, chunk)| {
         if chunk.references.is_empty() {
             Ok((Some(finish(leaf, chunk, &[])?), None))
         } else {
             Ok((None, Some(chunk)))
         }
-    });
-    type Parts<'a> = (Vec<Option<EncodedChunk>>, Vec<Option<ChosenChunk<'a>>>);
-    let (alone, derived): Parts<'_> = chosen.collect::<Result<Vec<_>>>()?.into_iter().unzip();
+    })?;
+    let (alone, derived): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
     let reference = |&leaf: &usize| match (types.get(leaf), alone.get(leaf)) {
         (Some(ty), Some(Some(chunk))) => Ok(Reference { ty: *ty, chunk }),
         _ => Err(Error::internal("a reference column that is derived itself")),
     };
-    let derived = derived.into_par_iter().enumerate().map(|(leaf, chunk)| {
+    let derived = map_parallel(derived.into_iter().enumerate(), |(leaf, chunk)| {
         let Some(chunk) = chunk else {
             return Ok(None);
         };
         let references = chunk.references.iter().map(reference);
         let references = references.collect::<Result<Vec<_>>>()?;
         finish(leaf, chunk, &references).map(Some)
-    });
-    let derived: Vec<Option<EncodedChunk>> = derived.collect::<Result<_>>()?;
+    })?;
     let all = alone.into_iter().zip(derived);
     all.map(|(alone, derived)| alone.or(derived))
         .collect::<Option<_>>()

@@ -33,13 +33,13 @@ pub use kind::Aggregate;
 use partial::PartialAggregate;
 use plain::{plain, rows_of};
 
-use super::batch::{RowRange, RowRanges, STEP_ROWS, map_parallel, read_column};
+use super::batch::{RowRange, RowRanges, STEP_ROWS, read_column};
 use super::cache::OpenBlock;
 use super::chunk_reader::ChunkReader;
-use super::prefetch::threads;
 use super::ranges::SCAN_GAP;
 use super::rows::OpenBlocks;
 use super::scan::ScanTask;
+use super::threads::{map_parallel, threads};
 use super::{File, Reader};
 use crate::arrow::unknown_column;
 use crate::error::{Error, Result};
@@ -159,7 +159,7 @@ impl Aggregation {
 
     /// Calls `of` with every column, in parallel where there are several and threads for them.
     fn each(&mut self, of: impl Fn(&mut Column) -> Result<()> + Send + Sync) -> Result<()> {
-        map_parallel(self.columns.values_mut().collect(), of).map(drop)
+        map_parallel(self.columns.values_mut(), of).map(drop)
     }
 
     /// Takes in the rows of a file that match: as many tasks at once as there are threads.

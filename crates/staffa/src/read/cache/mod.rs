@@ -9,6 +9,7 @@
 
 mod entry;
 mod file_cache;
+mod pins;
 #[cfg(test)]
 mod tests;
 
@@ -21,10 +22,12 @@ use lru::LruCache;
 use self::entry::Chunk;
 pub(crate) use self::entry::{BlockSource, Entry, Item, OpenBlock};
 pub(crate) use self::file_cache::FileCache;
+pub(crate) use self::pins::Pins;
 
 /// A cache of opened blocks, which any number of files share; clones are the same cache.
 ///
-/// [`File::take`](crate::File::take) keeps the blocks that it opens, for the next rows out of them.
+/// [`File::take`](crate::File::take) keeps the blocks that it opens, for the next rows out of them; so do
+/// scans that are told to ([`Scan::cached`](crate::Scan::cached)).
 /// A file uses the cache of the process, or the one that
 /// [`File::with_cache`](crate::File::with_cache) names.
 ///

@@ -8,12 +8,18 @@
 //!                -> Steps: tasks -> byte ranges that they need, fetched by the caller        -> batches
 //! ```
 
+mod blocking;
+mod checked;
+mod pace;
 mod plan;
 mod queue;
 mod reader;
 mod requests;
+mod row_numbers;
+mod split;
 mod steps;
 mod task;
+mod window;
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -22,21 +28,21 @@ use std::sync::Arc;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_schema::{Schema, SchemaRef};
 pub use reader::{ArrowReader, Reader};
+pub use split::Split;
 use steps::AHEAD_BYTES;
 pub use steps::{Step, Steps};
 pub(super) use task::ScanTask;
 
-use self::plan::{Filter, RowTest, ScanPlan, TestFn};
-use self::queue::TaskQueue;
+use self::blocking::BlockingSteps;
+use self::plan::{RowTest, TestFn};
 use self::reader::{LocalTasks, Tasks};
-use self::steps::BlockingSteps;
 use super::File;
-use super::batch::{RowRange, RowRanges, STEP_ROWS};
-use super::dictionary::with_dictionaries;
-use super::prefetch::{Prefetch, Threads};
-use super::run_ends::with_run_ends;
+use super::batch::STEP_ROWS;
+use super::metrics::{ScanMetrics, ScanReads};
+use super::prefetch::Prefetch;
 use crate::arrow::with_string_views;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::limits::Cancel;
 use crate::predicate::Predicate;
 
 /// Bytes of batches decoded ahead of the reader: as many as the pool of memory keeps.
@@ -62,18 +68,8 @@ pub struct Scan {
     ahead_bytes: u64,
     byte_range: Option<Range<u64>>,
     loose: bool,
-}
-
-/// A share of a scan that can be read by itself: some rows of one row group, made by
-/// [`Scan::splits`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Split(RowRange);
-
-impl Split {
-    /// Its rows, before any filter.
-    pub fn num_rows(&self) -> usize {
-        self.0.rows.len()
-    }
+    row_numbers: Option<String>,
+    cancel: Cancel,
 }
 
 impl Scan {
@@ -95,6 +91,8 @@ impl Scan {
             ahead_bytes: AHEAD_BYTES,
             byte_range: None,
             loose: false,
+            row_numbers: None,
+            cancel: Cancel::new(),
             file,
         }
     }
@@ -237,95 +235,12 @@ impl Scan {
         self
     }
 
-    /// The scan cut into splits of about `rows` rows, in the file's order: for engines that read
-    /// with threads of their own. Splits are whole blocks; whole row groups where a column that is
-    /// read or tested is nested. Splits whose zone maps exclude a match are left out.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use arrow_array::{Int64Array, RecordBatch};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
-    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
-    /// let scan = staffa::File::from_bytes(bytes)?.scan();
-    /// let mut rows = Vec::new();
-    /// for split in scan.splits(65_536)? {
-    ///     for batch in scan.clone().split(split).reader()? {
-    ///         rows.push(batch?.num_rows());
-    ///     }
-    /// }
-    /// assert_eq!(rows, [65_536, 65_536, 65_536, 3_392]);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn splits(&self, rows: usize) -> Result<Vec<Split>> {
-        let (file, columns, filter) = (&self.file, self.positions()?, self.bound_filter()?);
-        let step = if is_flat(file, &columns, filter.as_ref()) {
-            rows.max(1).checked_next_multiple_of(STEP_ROWS)
-        } else {
-            None
-        };
-        if let Some(filter) = &filter
-            && !file.known_may_match(&filter.bound)?
-        {
-            return Ok(Vec::new());
-        }
-        let ranges = RowRanges::of_file(file, step.unwrap_or(usize::MAX));
-        let tasks = ranges.map(|range| ScanTask::new(file, range));
-        let may_match = |task: &ScanTask| match &filter {
-            Some(filter) => task.may_match(&filter.bound),
-            None => true,
-        };
-        let splits = tasks.filter(may_match);
-        Ok(splits.map(|task| Split(task.range)).collect())
-    }
-
-    /// Reads only the rows of `split`; offset and limit count within it.
-    #[must_use]
-    pub fn split(self, split: Split) -> Self {
-        self.several_splits([split])
-    }
-
-    /// Reads only the rows of some splits, in this order; offset and limit count within them.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
-    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..200_000)) as _)])?;
-    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
-    /// let scan = staffa::File::from_bytes(bytes)?.scan();
-    /// let splits = scan.splits(65_536)?;
-    /// let last_first = scan.several_splits(splits.into_iter().rev());
-    /// let batch = last_first.reader()?.next().unwrap()?;
-    /// assert_eq!(batch.column(0).as_primitive::<Int64Type>().value(0), 196_608);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn several_splits(mut self, splits: impl IntoIterator<Item = Split>) -> Self {
-        self.splits = Some(splits.into_iter().collect());
-        self
-    }
-
-    /// Bytes that [`steps`](Self::steps) ask for ahead of the batches: 128 MiB by default.
+    /// Bytes that [`steps`](Self::steps) ask for ahead of the batches, at most: 128 MiB by default.
+    /// They ask for what the link brings in half a second, and for 48 MiB at least.
     #[must_use]
     pub fn ahead_bytes(mut self, bytes: u64) -> Self {
         self.ahead_bytes = bytes;
         self
-    }
-
-    /// The name of [`splits`](Self::splits) before.
-    #[deprecated(since = "0.1.0", note = "use `splits`")]
-    pub fn parts(&self, rows: usize) -> Result<Vec<Split>> {
-        self.splits(rows)
-    }
-
-    /// The name of [`split`](Self::split) before.
-    #[must_use]
-    #[deprecated(since = "0.1.0", note = "use `split`")]
-    pub fn part(self, split: Split) -> Self {
-        self.split(split)
     }
 
     /// Whether rows for which the filter is not true may come too: for engines that test again. Where
@@ -344,25 +259,93 @@ impl Scan {
         self
     }
 
+    /// Appends a column of this name with the number of each row in the table, from 0: of 64 bits with
+    /// sign, never NULL. [`File::take`] reads rows by these numbers. Fails, when the scan begins, where
+    /// the scan reads a column of this name.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch, cast::AsArray, types::Int64Type};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let scan = staffa::File::from_bytes(bytes)?.scan().filter("n in (3, 700)".parse()?);
+    /// let batch = scan.columns(["n"]).row_numbers("row").reader()?.next().unwrap()?;
+    /// assert_eq!(batch["row"].as_primitive::<Int64Type>().values(), &[3, 700]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn row_numbers(mut self, name: impl Into<String>) -> Self {
+        self.row_numbers = Some(name.into());
+        self
+    }
+
+    /// Stops the scan once the flag is set, with [`Error::Cancelled`](crate::Error::Cancelled) in place
+    /// of a batch. The flag is looked at between 65,536 rows; where a column is nested, between row groups.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use arrow_array::{Int64Array, RecordBatch};
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let batch = RecordBatch::try_from_iter([("n", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+    /// # let bytes = staffa::to_bytes(batch.schema(), &[batch], staffa::WriteOptions::default())?;
+    /// let cancel = staffa::Cancel::new();
+    /// let scan = staffa::File::from_bytes(bytes)?.scan().filter("n = 3".parse()?).cancel(cancel.clone());
+    /// let mut reader = scan.reader()?;
+    /// cancel.cancel();
+    /// assert!(matches!(reader.next(), Some(Err(staffa::Error::Cancelled))));
+    /// assert!(reader.next().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn cancel(mut self, cancel: Cancel) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Whether blocks are taken from the [`Cache`](crate::Cache) of the file, and kept there for the next
+    /// scan: for tables that are scanned again and again. No by default: a large scan drops what other
+    /// readers have kept.
+    #[must_use]
+    pub fn cached(mut self, on: bool) -> Self {
+        let reads = self.file.reads().clone();
+        self.file = self.file.with_reads(ScanReads {
+            cached: on,
+            ..reads
+        });
+        self
+    }
+
+    /// Counts bytes, time and blocks of the cache.
+    #[must_use]
+    pub fn metrics(mut self, metrics: &ScanMetrics) -> Self {
+        let reads = self.file.reads().clone();
+        let metrics = Some(metrics.clone());
+        self.file = self.file.with_reads(ScanReads { metrics, ..reads });
+        self
+    }
+
     /// Checks columns and filter against the schema, and begins.
     pub fn reader(self) -> Result<Reader> {
         let (file, read_ahead, ordered) = (self.file.clone(), self.read_ahead, self.ordered);
-        let parts = self.parts_of_scan()?;
-        let schema = parts.schema.clone();
+        let scan = self.checked()?;
+        let schema = scan.schema.clone();
         let tasks = match file.store().as_source() {
             Some(source) => Tasks::Source(Box::new(BlockingSteps {
                 source: source.clone(),
-                steps: parts.into_steps(&file),
+                steps: scan.into_steps(&file),
                 begun: VecDeque::new(),
             })),
             None => Tasks::Local(Box::new(LocalTasks {
                 file,
-                plan: Arc::new(parts.plan),
-                threads: parts.threads,
+                plan: Arc::new(scan.plan),
+                threads: scan.threads,
                 prefetch: Prefetch::new(ordered),
                 read_ahead,
                 task_bytes: 0,
-                queue: parts.queue,
+                queue: scan.queue,
             })),
         };
         Ok(Reader { schema, tasks })
@@ -371,71 +354,7 @@ impl Scan {
     /// As [`reader`](Self::reader), in steps: the caller fetches the bytes.
     pub fn steps(self) -> Result<Steps> {
         let file = self.file.clone();
-        Ok(self.parts_of_scan()?.into_steps(&file))
-    }
-
-    /// What every form of the scan needs, checked.
-    fn parts_of_scan(self) -> Result<ScanParts> {
-        let file = &self.file;
-        let plan = self.plan()?;
-        let task_rows = if plan.all_columns().all(|column| file.is_flat(column)) {
-            self.batch_rows.checked_next_multiple_of(STEP_ROWS)
-        } else {
-            None
-        };
-        let task_rows = match task_rows {
-            // The blocks of most columns have as many rows, and a dictionary of their own.
-            Some(_) if !self.dictionaries.is_empty() => STEP_ROWS,
-            rows => rows.unwrap_or(usize::MAX),
-        };
-        let may_match = match &plan.filter {
-            Some(filter) => file.known_may_match(&filter.bound)?,
-            None => true,
-        };
-        let ranges = match (self.splits, self.byte_range) {
-            _ if !may_match => RowRanges::within(file, task_rows, []),
-            (Some(splits), _) => {
-                let ranges = splits.into_iter().map(|split| split.0);
-                RowRanges::within(file, task_rows, ranges)
-            }
-            (None, Some(bytes)) => RowRanges::of_bytes(file, task_rows, &bytes),
-            (None, None) => RowRanges::of_file(file, task_rows),
-        };
-        let queue = TaskQueue {
-            ranges,
-            selects: plan.selects(),
-            batch_rows: self.batch_rows,
-            skip: self.offset,
-            left: self.limit.unwrap_or(u64::MAX),
-            ready: None,
-        };
-        Ok(ScanParts {
-            schema: Arc::new(plan.schema.project(&plan.columns)?),
-            plan,
-            queue,
-            threads: Threads::new(self.threads)?,
-            ahead_bytes: self.ahead_bytes,
-        })
-    }
-
-    /// Columns, filter and test, checked.
-    fn plan(&self) -> Result<ScanPlan> {
-        let test = self.test.as_ref().map(|test| {
-            Ok::<_, Error>(RowTest {
-                columns: self.file.column_positions(&test.columns)?,
-                test: test.test.clone(),
-            })
-        });
-        let plan = ScanPlan {
-            schema: self.read_schema()?,
-            columns: self.positions()?,
-            filter: self.bound_filter()?,
-            test: test.transpose()?,
-            loose: self.loose,
-        };
-        let all: Vec<usize> = plan.all_columns().collect();
-        self.file.check_columns(all.iter())?;
-        Ok(plan)
+        Ok(self.checked()?.into_steps(&file))
     }
 
     /// As [`reader`](Self::reader), as Arrow's [`RecordBatchReader`](arrow_array::RecordBatchReader):
@@ -459,69 +378,6 @@ impl Scan {
     pub fn into_reader(self) -> Result<ArrowReader> {
         self.reader().map(ArrowReader::from)
     }
-
-    /// Positions of the columns.
-    fn positions(&self) -> Result<Vec<usize>> {
-        match &self.columns {
-            Some(names) => self.file.column_positions(names),
-            None => Ok((0..self.file.schema().fields().len()).collect()),
-        }
-    }
-
-    /// The filter, bound to the schema.
-    fn bound_filter(&self) -> Result<Option<Filter>> {
-        let bind = |predicate: &Predicate| {
-            Ok(Filter {
-                columns: self.file.tested_columns(predicate)?,
-                bound: predicate.bind(self.file.schema())?,
-            })
-        };
-        self.filter.as_ref().map(bind).transpose()
-    }
-
-    /// The schema with all columns as they are read.
-    fn read_schema(&self) -> Result<SchemaRef> {
-        let mut both = self.run_ends.iter();
-        if let Some(name) = both.find(|name| self.dictionaries.contains(name)) {
-            return Err(Error::invalid(format!(
-                "column {name:?}: as a dictionary or as runs, not as both"
-            )));
-        }
-        let mut schema = schema_for(self.file.schema(), self.string_views);
-        if !self.dictionaries.is_empty() {
-            schema = Arc::new(with_dictionaries(&schema, &self.dictionaries)?);
-        }
-        if !self.run_ends.is_empty() {
-            schema = Arc::new(with_run_ends(&schema, &self.run_ends)?);
-        }
-        Ok(schema)
-    }
-}
-
-/// A scan that is checked and has not begun.
-struct ScanParts {
-    plan: ScanPlan,
-    /// Of the batches.
-    schema: SchemaRef,
-    queue: TaskQueue,
-    threads: Threads,
-    ahead_bytes: u64,
-}
-
-impl ScanParts {
-    fn into_steps(self, file: &File) -> Steps {
-        let steps = Steps::new(file, self.plan, self.schema, self.queue, self.threads);
-        steps.with_ahead_bytes(self.ahead_bytes)
-    }
-}
-
-/// Whether all columns that are read or tested can be read by block.
-fn is_flat(file: &File, columns: &[usize], filter: Option<&Filter>) -> bool {
-    let tested = filter.into_iter().flat_map(|filter| &filter.columns);
-    columns
-        .iter()
-        .chain(tested)
-        .all(|column| file.is_flat(*column))
 }
 
 /// The schema with views where strings and binaries are, or as it is.

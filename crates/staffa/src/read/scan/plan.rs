@@ -12,12 +12,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{Array as _, ArrayRef, BooleanArray, RecordBatch};
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use arrow_select::filter::{filter, prep_null_mask_filter};
 
 use super::ScanTask;
+use super::row_numbers::RowNumbers;
 use crate::decode::ChunkSelection;
 use crate::error::{Error, Result};
+use crate::limits::Cancel;
 use crate::predicate::Bound;
 use crate::read::File;
 use crate::read::batch::{RowRange, batch_of, read_batch, read_column};
@@ -50,6 +52,14 @@ impl<C: fmt::Debug> fmt::Debug for RowTest<C> {
     }
 }
 
+/// Counts the time of work on a file, where that is wanted.
+fn timed<T>(file: &File, work: impl FnOnce() -> T) -> T {
+    match &file.reads().metrics {
+        Some(metrics) => metrics.work(work),
+        None => work(),
+    }
+}
+
 /// The columns, the filter and the test of every task.
 #[derive(Debug)]
 pub(super) struct ScanPlan {
@@ -59,6 +69,8 @@ pub(super) struct ScanPlan {
     pub filter: Option<Filter>,
     pub test: Option<RowTest<Vec<usize>>>,
     pub loose: bool,
+    pub row_numbers: Option<RowNumbers>,
+    pub cancel: Cancel,
 }
 
 /// Rows of a task that are left.
@@ -93,6 +105,15 @@ impl ScanPlan {
         self.filter.is_some() || self.test.is_some()
     }
 
+    /// Schema of the batches.
+    pub fn schema(&self) -> Result<Schema> {
+        let schema = self.schema.project(&self.columns)?;
+        Ok(match &self.row_numbers {
+            Some(numbers) => numbers.schema(&schema),
+            None => schema,
+        })
+    }
+
     /// All columns that are read.
     pub fn all_columns(&self) -> impl Iterator<Item = usize> + '_ {
         let filtered = self.filter.iter().flat_map(|filter| &filter.columns);
@@ -107,9 +128,11 @@ impl ScanPlan {
 
     /// The rows for which the predicate is true.
     pub fn filter(&self, file: &File, range: RowRange) -> Result<Selected> {
+        self.cancel.check()?;
         let mut selected = Selected::all(file, range);
         if let Some(filter) = &self.filter {
-            selected.rows = Some(selected.task.matches(&filter.bound)?);
+            let matches = || selected.task.matches(&filter.bound);
+            selected.rows = Some(timed(file, matches)?);
         }
         Ok(selected)
     }
@@ -122,7 +145,9 @@ impl ScanPlan {
         if selected.count() == 0 {
             return Ok(selected);
         }
-        let batch = self.read_columns(columns, &selected)?;
+        let batch = timed(&selected.task.file, || {
+            self.read_columns(columns, &selected)
+        })?;
         let kept = test(&batch)?;
         if kept.len() != batch.num_rows() {
             return Err(Error::invalid(format!(
@@ -154,7 +179,14 @@ impl ScanPlan {
         if selected.count() == 0 && self.selects() {
             return Ok(None);
         }
-        self.read_columns(&self.columns, selected).map(Some)
+        self.cancel.check()?;
+        let file = &selected.task.file;
+        let batch = timed(file, || self.read_columns(&self.columns, selected))?;
+        let Some(numbers) = &self.row_numbers else {
+            return Ok(Some(batch));
+        };
+        let (range, rows) = (&selected.task.range, self.rows_to_take(selected));
+        numbers.append(&batch, range, rows).map(Some)
     }
 
     fn read_columns(&self, columns: &[usize], selected: &Selected) -> Result<RecordBatch> {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 
+use super::blocking::BlockingSteps;
 use super::plan::ScanPlan;
 use super::queue::TaskQueue;
-use super::steps::BlockingSteps;
 use crate::error::Result;
 use crate::read::File;
-use crate::read::prefetch::{Prefetch, Threads};
+use crate::read::prefetch::Prefetch;
+use crate::read::threads::Threads;
 
 /// The batches of a [`Scan`](super::Scan).
 #[derive(Debug)]

@@ -19,16 +19,19 @@ use arrow_schema::SchemaRef;
 use bytes::Bytes;
 
 use super::ScanTask;
+use super::pace::Pace;
 use super::plan::{ScanPlan, Selected};
 use super::queue::TaskQueue;
 use super::requests::Requests;
+use super::window::{Stage, Window, bytes_of};
 use crate::error::{Error, Result};
-use crate::format::{Fetched, Source};
+use crate::format::Fetched;
 use crate::read::File;
 use crate::read::batch::RowRange;
-use crate::read::prefetch::Threads;
+use crate::read::metrics::{ScanMetrics, ScanReads};
+use crate::read::threads::Threads;
 
-/// Bytes that windows may need ahead of the batches.
+/// Bytes that windows may need ahead of the batches, at most.
 pub(super) const AHEAD_BYTES: u64 = 128 << 20;
 /// Windows that need less than this ask for everything at once.
 const AT_ONCE_BYTES: u64 = 1 << 20;
@@ -104,24 +107,7 @@ pub struct Steps {
     /// Windows that are done.
     done: usize,
     ahead_bytes: u64,
-}
-
-/// Tasks of one row group.
-struct Window {
-    stage: Stage,
-    /// All ranges that it reads, of this stage and those before.
-    ranges: Vec<Range<u64>>,
-    /// Bytes of these, each once.
-    bytes: u64,
-    /// Whether all of them are there.
-    is_there: bool,
-}
-
-/// What a window does once its ranges are there.
-enum Stage {
-    Filter(Vec<RowRange>),
-    Test(Vec<Selected>),
-    Rows(VecDeque<Selected>),
+    pace: Pace,
 }
 
 impl fmt::Debug for Steps {
@@ -152,7 +138,10 @@ impl Steps {
         Self {
             leaves,
             requests: Requests::new(fetched, file.store().end()),
-            file: file.with_store(by_ranges),
+            file: file.with_store(by_ranges).with_reads(ScanReads {
+                pins: Some(Arc::default()),
+                ..file.reads().clone()
+            }),
             plan: Arc::new(plan),
             schema,
             threads,
@@ -161,6 +150,7 @@ impl Steps {
             windows: VecDeque::new(),
             done: 0,
             ahead_bytes: AHEAD_BYTES,
+            pace: Pace::default(),
         }
     }
 
@@ -178,6 +168,10 @@ impl Steps {
     /// Bytes of a range that was asked for, all of them.
     pub fn give(&mut self, range: &Range<u64>, bytes: Bytes) -> Result<()> {
         let place = self.file.store().path();
+        self.pace.add(bytes.len() as u64);
+        if let Some(metrics) = self.metrics() {
+            metrics.count_request(bytes.len());
+        }
         let given = self.requests.give(range, bytes);
         given.map_err(|e| e.at(|p| p.path = place.map(Into::into)))
     }
@@ -186,8 +180,10 @@ impl Steps {
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Step> {
         let step = self.step();
-        if step.is_err() {
-            self.end();
+        match &step {
+            Ok(Step::Needs(_)) => self.pace.begin(),
+            Ok(_) => {}
+            Err(_) => self.end(),
         }
         step
     }
@@ -229,6 +225,7 @@ impl Steps {
             } else {
                 self.windows.pop_front();
                 self.done += 1;
+                self.unpin();
                 // The next window may need the same shared dictionaries.
                 self.plan_ahead()?;
                 let needed = self.windows.iter().flat_map(|window| &window.ranges);
@@ -267,11 +264,11 @@ impl Steps {
     /// Plans windows as long as they fit in memory; those of a limit one by one, as rows may be enough.
     fn plan_ahead(&mut self) -> Result<()> {
         let limited = self.plan.selects() && self.queue.left != u64::MAX;
+        let most_ahead = self.pace.ahead(self.ahead_bytes);
         while self.next_task.is_some() {
             let ahead: u64 = self.windows.iter().map(|window| window.bytes).sum();
             let most = if limited { self.done + 1 } else { usize::MAX };
-            if !self.windows.is_empty() && (ahead >= self.ahead_bytes || self.windows.len() >= most)
-            {
+            if !self.windows.is_empty() && (ahead >= most_ahead || self.windows.len() >= most) {
                 return Ok(());
             }
             let window = self.next_window()?;
@@ -295,6 +292,7 @@ impl Steps {
             tasks.push(task);
             self.next_task = self.queue.next_task();
         }
+        let row_group = tasks.first().map_or(usize::MAX, |task| task.row_group);
         let (plan, file) = (&self.plan, &self.file);
         let all = |tasks: &[RowRange]| -> Vec<Selected> {
             let tasks = tasks.iter();
@@ -308,7 +306,7 @@ impl Steps {
             for task in &tasks {
                 plan.add_row_ranges(task, &mut ranges)?;
             }
-            return Ok(Window::new(Stage::Rows(tasks.into()), ranges));
+            return Ok(Window::new(Stage::Rows(tasks.into()), row_group, ranges));
         }
         if let Some(filter) = &plan.filter {
             let may_match =
@@ -327,7 +325,7 @@ impl Steps {
         if bytes_of(&at_once) < AT_ONCE_BYTES {
             ranges = at_once;
         }
-        Ok(Window::new(Stage::Filter(tasks), ranges))
+        Ok(Window::new(Stage::Filter(tasks), row_group, ranges))
     }
 
     /// Takes windows whose bytes are there to the next stage.
@@ -345,90 +343,25 @@ impl Steps {
         Ok(())
     }
 
+    /// The counters of the scan.
+    pub(super) fn metrics(&self) -> Option<&ScanMetrics> {
+        self.file.reads().metrics.as_ref()
+    }
+
+    /// Lets go what the cache had for row groups that are done.
+    fn unpin(&self) {
+        if let Some(pins) = &self.file.reads().pins {
+            let windows = &self.windows;
+            pins.retain(|row_group| windows.iter().any(|window| window.row_group == row_group));
+        }
+    }
+
     /// Ends the scan.
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.queue.end();
         self.leaves = None;
         self.next_task = None;
         self.windows.clear();
-    }
-}
-
-/// Bytes of ranges, each byte once.
-fn bytes_of(ranges: &[Range<u64>]) -> u64 {
-    let joined = crate::read::ranges::joined(ranges.to_vec(), 0);
-    joined.iter().map(|range| range.end - range.start).sum()
-}
-
-impl Window {
-    fn new(stage: Stage, ranges: Vec<Range<u64>>) -> Self {
-        Self {
-            stage,
-            bytes: bytes_of(&ranges),
-            ranges,
-            is_there: false,
-        }
-    }
-
-    /// Goes on to the next stage, whose ranges are added; false where batches come next.
-    fn advance(&mut self, plan: &ScanPlan, file: &File) -> Result<bool> {
-        self.stage = match &mut self.stage {
-            Stage::Filter(tasks) => {
-                let tasks = std::mem::take(tasks).into_iter();
-                let selected = tasks.map(|range| plan.filter(file, range));
-                let selected: Vec<Selected> = selected.collect::<Result<_>>()?;
-                for task in &selected {
-                    plan.add_test_ranges(task, &mut self.ranges)?;
-                }
-                Stage::Test(selected)
-            }
-            Stage::Test(tasks) => {
-                let tasks = std::mem::take(tasks).into_iter();
-                let tested = tasks.map(|task| plan.test(task));
-                let tested: VecDeque<Selected> = tested.collect::<Result<_>>()?;
-                for task in &tested {
-                    plan.add_row_ranges(task, &mut self.ranges)?;
-                }
-                Stage::Rows(tested)
-            }
-            Stage::Rows(_) => return Ok(false),
-        };
-        (self.bytes, self.is_there) = (bytes_of(&self.ranges), false);
-        Ok(true)
-    }
-}
-
-/// Steps whose bytes a source reads.
-#[derive(Debug)]
-pub(super) struct BlockingSteps {
-    pub steps: Steps,
-    pub source: Arc<dyn Source>,
-    /// Ranges that the source was told, in the order in which they are read.
-    pub begun: VecDeque<Range<u64>>,
-}
-
-impl BlockingSteps {
-    /// The next batch.
-    pub fn next(&mut self) -> Result<Option<RecordBatch>> {
-        loop {
-            match self.steps.next()? {
-                Step::Batch(batch) => return Ok(Some(batch)),
-                Step::Done => return Ok(None),
-                Step::Needs(ranges) => {
-                    self.source.begin(&ranges);
-                    self.begun.extend(ranges);
-                }
-                Step::Wait => self.read()?,
-            }
-        }
-    }
-
-    /// Reads the next range that the source was told.
-    fn read(&mut self) -> Result<()> {
-        let missing = || Error::internal("a scan that waits for nothing");
-        let range = self.begun.pop_front().ok_or_else(missing)?;
-        let read = self.source.read(range.clone());
-        let read = read.and_then(|bytes| self.steps.give(&range, bytes));
-        read.inspect_err(|_| self.steps.end())
+        self.unpin();
     }
 }

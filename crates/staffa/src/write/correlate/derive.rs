@@ -1,7 +1,5 @@
 //! Deriving a column: its blocks are encoded from those of the reference columns.
 
-use rayon::prelude::*;
-
 use super::super::chunk::{ChosenBlock, ChosenChunk, Trees, validity_chooser};
 use super::column::{from_of, judged, kind, stream, stream_node, stream_of};
 use super::{Derivation, LEAST_BYTES};
@@ -13,6 +11,7 @@ use crate::encodings::{POOL, opener};
 use crate::error::{Error, Result};
 use crate::format::{BitSet, Node, block};
 use crate::limits::Limits;
+use crate::read::map_parallel;
 use crate::values::{Bitmap, Kind, OwnedValues, Physical as _, Values, for_ints};
 
 /// A derived column must shrink to this share: reading it alone costs reading the other as well.
@@ -73,13 +72,9 @@ pub(super) fn derive(
             return Ok((None, bytes(&known)));
         }
     }
-    let rest: Vec<usize> = (0..column.blocks.len())
-        .filter(|i| known.iter().all(|(known, _)| known != i))
-        .collect();
-    let rest = rest
-        .into_par_iter()
-        .map(|i| Ok((i, derived(i, example.as_ref())?)));
-    known.extend(rest.collect::<Result<Vec<_>>>()?);
+    let rest = (0..column.blocks.len()).filter(|i| known.iter().all(|(known, _)| known != i));
+    let rest = map_parallel(rest, |i| Ok((i, derived(i, example.as_ref())?)))?;
+    known.extend(rest);
     known.sort_by_key(|(i, _)| *i);
     let bytes = bytes(&known);
     let trees = || known.into_iter().map(|(_, trees)| trees).collect();

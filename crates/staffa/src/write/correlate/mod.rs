@@ -18,12 +18,12 @@ use column::Column;
 use derive::{WORTH, derive};
 use gain::best_derivations;
 use hashbrown::HashMap;
-use rayon::prelude::*;
 
 use super::at_mut;
 use super::chunk::{ChosenChunk, Trees};
 use crate::encode::{Encoding, Profile};
 use crate::error::Result;
+use crate::read::map_parallel;
 
 /// A chunk of fewer bytes is not derived.
 const LEAST_BYTES: usize = 64;
@@ -61,11 +61,13 @@ struct Derivation {
 }
 
 /// The columns that a row group derived, for later row groups: as long as these derivations pay, and
-/// the columns take about as many bytes, no others are looked for.
+/// the columns take about as many bytes, no others are looked for but in row groups 1, 2, 4, 8 and so on.
 pub(crate) struct Relations {
     derivations: Vec<Derivation>,
     /// Bytes per row of all columns.
     row_bytes: f64,
+    /// Row groups so far.
+    row_groups: usize,
 }
 
 /// Growth of the bytes per row after which derivations are looked for again.
@@ -106,10 +108,14 @@ pub(crate) fn correlate(
     for (leaf, reference) in equal_columns(chosen) {
         trials.equal(chosen, leaf, reference)?;
     }
-    if let Some(before) = relations.take() {
+    let mut row_groups = 1;
+    if let Some(mut before) = relations.take() {
+        row_groups += before.row_groups;
+        before.row_groups = row_groups;
         trials.derive_all(chosen, &before.derivations)?;
         let all_taken = trials.taken.len() == before.derivations.len();
-        if all_taken && row_bytes(chosen) <= before.row_bytes * GROWTH {
+        let is_as_before = all_taken && row_bytes(chosen) <= before.row_bytes * GROWTH;
+        if is_as_before && !row_groups.is_power_of_two() {
             *relations = Some(before);
             return Ok(trials.log);
         }
@@ -118,6 +124,7 @@ pub(crate) fn correlate(
     *relations = Some(Relations {
         row_bytes: row_bytes(chosen),
         derivations: trials.taken,
+        row_groups,
     });
     Ok(trials.log)
 }
@@ -149,7 +156,7 @@ fn derivations_of(
     first: usize,
     least_gain: f64,
 ) -> Result<Vec<Derivation>> {
-    let columns: Vec<Option<Column>> = chosen.par_iter().map(Column::of).collect::<Result<_>>()?;
+    let columns: Vec<Option<Column>> = map_parallel(chosen, Column::of)?;
     let total: usize = columns.iter().flatten().map(Column::bytes).sum();
     let least_bytes = 128.max(total / 2000);
     let of_column = |(leaf, (chunk, column)): (usize, (&ChosenChunk<'_>, &Option<Column>))| {
@@ -161,8 +168,9 @@ fn derivations_of(
         (wanted && may_be_derived(chunk))
             .then(|| best_derivations(leaf, column, &columns, chooser, least_gain))
     };
-    let all = chosen.par_iter().zip(&columns).enumerate();
-    let mut all: Vec<Derivation> = all.filter_map(of_column).flatten_iter().collect();
+    let all = chosen.iter().zip(&columns).enumerate();
+    let all = map_parallel(all, |column| Ok(of_column(column)))?;
+    let mut all: Vec<Derivation> = all.into_iter().flatten().flatten().collect();
     for derivation in &mut all {
         derivation.leaf += first;
         let references = derivation.references.iter_mut();
@@ -210,14 +218,12 @@ impl Trials {
             let apart = independent(derivations);
             let (now, rest) = derivations.split_at(apart.max(1));
             derivations = rest;
-            let derived = now.par_iter().map(|derivation| {
+            let derived = map_parallel(now, |derivation| {
                 let refusal = self.refusal(chosen, derivation);
                 let derived = refusal.is_none().then(|| derive(chosen, derivation));
                 Ok((refusal, derived.transpose()?))
-            });
-            for (derivation, (refusal, derived)) in
-                now.iter().zip(derived.collect::<Result<Vec<_>>>()?)
-            {
+            })?;
+            for (derivation, (refusal, derived)) in now.iter().zip(derived) {
                 let mut entry = Tried::of(derivation, refusal.unwrap_or(""));
                 if let Some((trees, bytes)) = derived {
                     (entry.bytes, entry.encoded, entry.taken) = (bytes, true, trees.is_some());

@@ -1,8 +1,4 @@
 //! Files in a store that is slow, counts, and fails by seed: the right rows or one clear error.
-#![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 

@@ -194,6 +194,8 @@ impl ObjectStore for Store {
     }
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.note("copy", to);
+        self.check_room(to)?;
         self.memory.copy_opts(from, to, options).await
     }
 }

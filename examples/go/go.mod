@@ -1,0 +1,3 @@
+module staffa-example
+
+go 1.22
