@@ -85,7 +85,7 @@ fn checked_data(array: FFI_ArrowArray, ty: DataType) -> Result<ArrayData, ArrowE
 
 /// Checks numbers of an array that Arrow takes as they are: none is negative, lengths are those of memory.
 fn check_counts(array: &FFI_ArrowArray) -> Result<(), ArrowError> {
-    let is_count = |count: usize| count <= isize::MAX as usize;
+    let is_count = |count: usize| isize::try_from(count).is_ok();
     let (len, offset, children) = (array.len(), array.offset(), array.num_children());
     let end = len.checked_add(offset);
     if !end.is_some_and(is_count) || !is_count(array.num_buffers()) || !is_count(children) {

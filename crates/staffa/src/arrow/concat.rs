@@ -88,7 +88,7 @@ fn no_column(i: usize, field: &Field) -> Error {
 
 /// A column of all batches; `None` where it cannot be one array.
 fn join_column(field: &Field, arrays: &[ArrayRef]) -> Result<Option<ArrayRef>> {
-    let mut found = arrays.iter().map(|array| array.data_type());
+    let mut found = arrays.iter().map(Array::data_type);
     if let Some(found) = found.find(|found| *found != field.data_type()) {
         let (name, expected) = (field.name(), field.data_type());
         return Err(Error::invalid(format!(
