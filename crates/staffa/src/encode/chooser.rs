@@ -146,14 +146,14 @@ impl<'a> Chooser<'a> {
         self.position.trial
     }
 
-    /// How the file is expected to be read.
-    pub(crate) fn access(&self) -> Access {
-        self.rules.access
-    }
-
     /// Whether the values are a sample, each run of which stands for itself.
     pub fn is_sample(&self) -> bool {
         self.position.sample
+    }
+
+    /// How the file is expected to be read.
+    pub(crate) fn access(&self) -> Access {
+        self.rules.access
     }
 
     /// Whether the user requested the encoding at work, so that it must not decline.

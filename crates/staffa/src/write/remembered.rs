@@ -18,8 +18,8 @@ impl Remembered {
         self.examples.get(leaf)?.as_ref()
     }
 
-    /// The trees of the last row group.
-    pub(super) fn examples_of(&mut self, chosen: &mut [ChosenChunk<'_>]) {
+    /// Keeps the trees of a row group for the next.
+    pub(super) fn keep_examples(&mut self, chosen: &mut [ChosenChunk<'_>]) {
         self.examples = chosen
             .iter_mut()
             .map(|chunk| chunk.example.take())

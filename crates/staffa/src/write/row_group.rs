@@ -34,7 +34,7 @@ pub(super) fn encode(
             choose(array, options, remembered.example(i))
                 .map_err(|e| explained(e, (array, leaf), options, batch, first_row))
         })?;
-        remembered.examples_of(&mut chosen);
+        remembered.keep_examples(&mut chosen);
         if plan.options.relate {
             let relations = &mut remembered.relations;
             correlate::correlate(&mut chosen, correlate::LEAST_GAIN, relations)?;
@@ -49,16 +49,14 @@ pub(super) fn encode(
 fn round_and_check(leaves: &mut [LeafArray], plan: &Plan, first_row: u64) -> Result<()> {
     let leaves = leaves.iter_mut().zip(plan.layout.leaves());
     let checked = map_parallel(leaves.zip(&plan.columns), |((array, leaf), column)| {
-        let mut checked = || {
-            if let Some(rounding) = column.rounding {
-                rounding.apply(array)?;
-            }
+        let rounded = column.rounding.map(|rounding| rounding.apply(array));
+        let checked = rounded.transpose().and_then(|_| {
             check_offsets(array, leaf)?;
             check_domain(array, leaf, first_row)
-        };
-        Ok(checked())
-    })?;
-    checked.into_iter().collect()
+        });
+        Ok(checked)
+    });
+    checked?.into_iter().collect()
 }
 
 /// About how many bytes a block decodes to at most: what one value costs to read. Floats of lists are
@@ -128,15 +126,14 @@ fn finish(chosen: Vec<ChosenChunk<'_>>, layout: &Layout) -> Result<Vec<EncodedCh
         encoded.map_err(|e| e.at(|place| place.column = path()))
     };
     let types: Vec<_> = chosen.iter().map(|chunk| chunk.ty).collect();
-    let chosen = map_parallel(chosen.into_iter().enumerate(), |(leaf, chunk)| {
+    let finished = map_parallel(chosen.into_iter().enumerate(), |(leaf, chunk)| {
         if chunk.references.is_empty() {
             Ok((Some(finish(leaf, chunk, &[])?), None))
         } else {
             Ok((None, Some(chunk)))
         }
-    });
-    type Parts<'a> = (Vec<Option<EncodedChunk>>, Vec<Option<ChosenChunk<'a>>>);
-    let (alone, derived): Parts<'_> = chosen?.into_iter().unzip();
+    })?;
+    let (alone, derived): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
     let reference = |&leaf: &usize| match (types.get(leaf), alone.get(leaf)) {
         (Some(ty), Some(Some(chunk))) => Ok(Reference { ty: *ty, chunk }),
         _ => Err(Error::internal("a reference column that is derived itself")),

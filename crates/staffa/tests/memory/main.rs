@@ -74,8 +74,10 @@ fn batch(columns: usize, rows: usize, seed: u64) -> RecordBatch {
             ),
         }
     };
-    let columns = (0..columns).map(|i| (format!("c{i}"), column(i)));
-    RecordBatch::try_from_iter(columns.collect::<Vec<_>>()).unwrap()
+    let columns: Vec<_> = (0..columns)
+        .map(|i| (format!("c{i}"), column(i), true))
+        .collect();
+    RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
 /// The most that a writer takes beside the batch that its caller holds. Every batch goes as soon as it is

@@ -35,6 +35,9 @@ pub(super) struct Column {
 
 impl Column {
     pub(super) fn of(chosen: &ChosenChunk<'_>) -> Result<Option<Self>> {
+        if !chosen.references.is_empty() {
+            return Ok(None);
+        }
         let block = chosen.blocks.get(judged(chosen));
         let Some(block) = block.filter(|block| block.input.len >= LEAST_ROWS) else {
             return Ok(None);
@@ -75,6 +78,8 @@ pub(super) struct View {
     pub(super) len: usize,
     /// The words of the rows of [`spread`], sign-extended; 0 where there is no value.
     pub(super) words: Vec<u64>,
+    /// The same words between 0 and 1: where most of them are, others cut off.
+    pub(super) shares: Vec<f32>,
     /// Bytes that the stream takes alone.
     pub(super) bytes: usize,
     /// What tells by which columns it may be grouped; `None` where most words are distinct.
@@ -105,11 +110,14 @@ impl View {
         if coded.as_ref().is_some_and(|coded| coded.firsts.len() < 2) {
             return Ok(None);
         }
+        let len = words.len();
+        let words = spread_words(&words);
         Ok(Some(Self {
             ty: stream.borrow().physical_type(),
             codes: node.encoding == Dictionary.info().id,
-            len: words.len(),
-            words: spread_words(&words),
+            len,
+            shares: shares(&words),
+            words,
             bytes: stream_node(node, from).map_or(0, Node::size),
             groups: coded.map(|coded| Groups::of(&coded)),
         }))
@@ -125,11 +133,13 @@ impl View {
             return Ok(None);
         }
         let words = words_by_row(block, values, kind)?;
-        Ok(words.map(|words| Self {
+        let len = words.as_ref().map_or(0, Vec::len);
+        Ok(words.map(|words| spread_words(&words)).map(|words| Self {
             ty: values.physical_type(),
             codes: false,
-            len: words.len(),
-            words: spread_words(&words),
+            len,
+            shares: shares(&words),
+            words,
             bytes: root.size(),
             groups: None,
         }))
@@ -140,6 +150,22 @@ fn spread_words(words: &[u64]) -> Vec<u64> {
     spread(words.len())
         .filter_map(|row| words.get(row).copied())
         .collect()
+}
+
+/// Words as shares of the range in which most of them are, or of all where these are equal.
+fn shares(words: &[u64]) -> Vec<f32> {
+    let numbers = || words.iter().map(|word| *word as i64);
+    let mut sorted: Vec<i64> = numbers().collect();
+    sorted.sort_unstable();
+    let at = |share: f64| sorted.get((sorted.len() as f64 * share) as usize).copied();
+    let most = at(0.04).zip(at(0.96)).filter(|(low, high)| low < high);
+    let all = sorted.first().copied().zip(sorted.last().copied());
+    let Some((low, high)) = most.or(all.filter(|(low, high)| low < high)) else {
+        return vec![0.0; words.len()];
+    };
+    let width = high.wrapping_sub(low) as u64 as f64;
+    let share = |number: i64| number.clamp(low, high).wrapping_sub(low) as u64 as f64 / width;
+    numbers().map(|number| share(number) as f32).collect()
 }
 
 /// The words of a block widened to 64 bits, one for every row; `None` for other types.

@@ -61,11 +61,13 @@ struct Derivation {
 }
 
 /// The columns that a row group derived, for later row groups: as long as these derivations pay, and
-/// the columns take about as many bytes, no others are looked for.
+/// the columns take about as many bytes, no others are looked for but in row groups 1, 2, 4, 8 and so on.
 pub(crate) struct Relations {
     derivations: Vec<Derivation>,
     /// Bytes per row of all columns.
     row_bytes: f64,
+    /// Row groups so far.
+    row_groups: usize,
 }
 
 /// Growth of the bytes per row after which derivations are looked for again.
@@ -106,10 +108,14 @@ pub(crate) fn correlate(
     for (leaf, reference) in equal_columns(chosen) {
         trials.equal(chosen, leaf, reference)?;
     }
-    if let Some(before) = relations.take() {
+    let mut row_groups = 1;
+    if let Some(mut before) = relations.take() {
+        row_groups += before.row_groups;
+        before.row_groups = row_groups;
         trials.derive_all(chosen, &before.derivations)?;
         let all_taken = trials.taken.len() == before.derivations.len();
-        if all_taken && row_bytes(chosen) <= before.row_bytes * GROWTH {
+        let is_as_before = all_taken && row_bytes(chosen) <= before.row_bytes * GROWTH;
+        if is_as_before && !row_groups.is_power_of_two() {
             *relations = Some(before);
             return Ok(trials.log);
         }
@@ -118,6 +124,7 @@ pub(crate) fn correlate(
     *relations = Some(Relations {
         row_bytes: row_bytes(chosen),
         derivations: trials.taken,
+        row_groups,
     });
     Ok(trials.log)
 }

@@ -15,10 +15,10 @@ use crate::encodings::difference::Difference;
 const TERMS: usize = 6;
 /// Fewer valid rows at hand would be a sum of any columns.
 const LEAST_ROWS: usize = 32;
-/// Rows by which columns that explain nothing are ruled out.
-const GLANCED: usize = 128;
 /// The share of a sum that one of its terms explains, at least.
-const LEAST_EXPLAINED: f64 = 0.1;
+const LEAST_EXPLAINED: f32 = 0.1;
+/// Sums that are added up at the same time.
+const LANES: usize = 16;
 /// Columns that may be terms: those that explain the most, and the neighbours on each side.
 const MOST_TERMS: usize = 32;
 const NEIGHBOURS: usize = 16;
@@ -79,6 +79,31 @@ pub(super) fn find<'c>(
     })
 }
 
+/// The sums of `valid * x`, of `valid * x * x` and of `wanted * x`: of whole lanes, without the rest.
+fn moments(x: &[f32], valid: &[f32], wanted: &[f32]) -> (f32, f32, f32) {
+    let mut sums = [[0.0; LANES]; 3];
+    let [first, second, third] = &mut sums;
+    let rows = x
+        .as_chunks::<LANES>()
+        .0
+        .iter()
+        .zip(valid.as_chunks::<LANES>().0);
+    for ((x, valid), wanted) in rows.zip(wanted.as_chunks::<LANES>().0) {
+        let rows = x.iter().zip(valid).zip(wanted);
+        let lanes = first
+            .iter_mut()
+            .zip(second.iter_mut())
+            .zip(third.iter_mut());
+        for (((x, valid), wanted), ((first, second), third)) in rows.zip(lanes) {
+            *first += x * valid;
+            *second += x * x * valid;
+            *third += x * wanted;
+        }
+    }
+    let [first, second, third] = sums.map(|lanes: [f32; LANES]| lanes.iter().sum());
+    (first, second, third)
+}
+
 /// Which of the rows at hand are valid in a column of `len` rows.
 fn valid_rows(column: &Column, len: usize) -> Vec<usize> {
     let valid = |row: usize| {
@@ -97,28 +122,22 @@ fn explaining<'c>(
     rows: &[usize],
     others: impl Iterator<Item = (usize, &'c Column)>,
 ) -> Vec<(usize, &'c View)> {
-    let some: Vec<usize> = rows
-        .iter()
-        .step_by((rows.len() / GLANCED).max(1))
-        .copied()
-        .collect();
-    let word =
-        |view: &View, row: usize| view.words.get(row).map_or(0.0, |word| *word as i64 as f64);
-    let wanted: Vec<i64> = some
-        .iter()
-        .filter_map(|row| view.words.get(*row).map(|word| *word as i64))
-        .collect();
-    let wanted = centred(&wanted);
-    let whole = dot(&wanted, &wanted);
-    let explained = |view: &View| {
-        let (mut sum, mut squares, mut products) = (0.0, 0.0, 0.0);
-        for (row, wanted) in some.iter().zip(&wanted) {
-            let word = word(view, *row);
-            sum += word;
-            squares += word * word;
-            products += word * wanted;
+    let mut valid = vec![0.0; view.shares.len() / LANES * LANES];
+    for row in rows {
+        if let Some(valid) = valid.get_mut(*row) {
+            *valid = 1.0;
         }
-        let spread = squares - sum * sum / some.len() as f64;
+    }
+    let count: f32 = valid.iter().sum();
+    let (sum, ..) = moments(&view.shares, &valid, &valid);
+    let centred = view.shares.iter().zip(&valid);
+    let wanted: Vec<f32> = centred
+        .map(|(x, valid)| (x - sum / count) * valid)
+        .collect();
+    let (_, whole, _) = moments(&wanted, &valid, &valid);
+    let explained = |view: &View| {
+        let (sum, squares, products) = moments(&view.shares, &valid, &wanted);
+        let spread = squares - sum * sum / count;
         if spread > 0.0 && whole > 0.0 {
             products * products / (spread * whole)
         } else {
@@ -161,7 +180,10 @@ fn pursue(wanted: &[i64], mut terms: Vec<Term>, now: f64) -> Option<(f64, Vec<(u
         };
         let explained = terms.iter().enumerate().filter_map(explains);
         let next = explained.max_by(|a, b| a.0.total_cmp(&b.0));
-        let (_, next) = next.filter(|(explained, _)| *explained > 1e-6 * dot(&target, &target))?;
+        let least = 1e-6 * dot(&target, &target);
+        let Some((_, next)) = next.filter(|(explained, _)| *explained > least) else {
+            break;
+        };
         taken.push(terms.remove(next));
         let columns: Vec<&[f64]> = taken.iter().map(|term| term.centred.as_slice()).collect();
         let Some(factors) = least_squares(&columns, &target) else {
