@@ -175,7 +175,7 @@ impl Chooser<'_> {
     }
 
     /// The smallest tree of few values, and samples: of the candidates whose trees with flat children
-    /// are smallest (decision 31).
+    /// are smallest (decision 32).
     fn smallest_of_few(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
         let is_ranked = !matches!(values, Values::Bits(_)) && values.len() >= LEAST_RANKED;
         if self.position.depth == 0 || !is_ranked {
