@@ -45,7 +45,7 @@ def spark(data: Path, folder: Path, rounds: int, queries: Path | None, only: lis
             one["as_duckdb"] = {kind: engines.same_rows(rows, expected) for kind, rows in one.pop("rows").items()}
     finally:
         session.stop()
-    return {"bytes": sizes, "queries": measured, "rounds": rounds}
+    return {"bytes": sizes, "queries": measured, "rounds": rounds, "warming": WARMING}
 
 
 def make(session: Any, data: Path, folder: Path) -> dict[str, int]:

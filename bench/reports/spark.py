@@ -34,7 +34,7 @@ def report(measured: Any, plot: Path) -> str:
     return f"""# TPC-H by Spark 4.3: Staffa beside Parquet
 
 `local[2]`, CPU time of the virtual machine with its compiler and collector, medians of {measured["rounds"]} rounds in which
-the kinds take turns, after two for warming, files in the page cache. Spark wrote both: Parquet with Zstandard, Staffa with the defaults.
+the kinds take turns, after {measured["warming"]} for warming, files in the page cache. Spark wrote both: Parquet with Zstandard, Staffa with the defaults.
 
 {image}
 

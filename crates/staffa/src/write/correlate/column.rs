@@ -82,7 +82,7 @@ pub(super) struct View {
     pub(super) shares: Vec<f32>,
     /// Bytes that the stream takes alone.
     pub(super) bytes: usize,
-    /// What tells by which columns it may be grouped; `None` where most words are distinct.
+    /// What tells by which columns it may be grouped; `None` for numbers behind codes.
     pub(super) groups: Option<Groups>,
 }
 
@@ -105,8 +105,8 @@ impl View {
         let Some(words) = words_by_row(block, stream.borrow(), kind)? else {
             return Ok(None);
         };
-        let most = (words.len() * 3 / 4).min(1 << 16);
-        let coded = distinct::of(Values::U64(&words), most);
+        // Numbers of 16 bits: a block has no more rows.
+        let coded = distinct::of(Values::U64(&words), 1 << 16);
         if coded.as_ref().is_some_and(|coded| coded.firsts.len() < 2) {
             return Ok(None);
         }

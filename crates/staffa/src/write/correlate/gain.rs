@@ -221,9 +221,13 @@ fn grouped_bytes(
     } else {
         0.0
     };
-    // Ranks come as near to their entropy as the words do alone.
+    // Ranks of rare words, as of flags, come as near to their entropy as the words do alone.
     let rows = view.len as f64;
-    let above = (view.bytes as f64 * 8.0 / (groups.entropy * rows)).clamp(1.1, 4.0);
+    let above = if groups.entropy < 1.0 {
+        (view.bytes as f64 * 8.0 / (groups.entropy * rows)).clamp(1.1, 4.0)
+    } else {
+        1.1
+    };
     let bytes = (rows * entropy * above + entries * entry_bits + starts) / 8.0;
     (bytes < most).then_some(bytes)
 }
