@@ -177,7 +177,10 @@ impl Chooser<'_> {
     /// The smallest tree of few values, and samples: of the candidates whose trees with flat children
     /// are smallest (decision 32).
     fn smallest_of_few(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
-        let is_ranked = !matches!(values, Values::Bits(_)) && values.len() >= LEAST_RANKED;
+        // A trial does not see what the blocks of a chunk share.
+        let is_alone = self.chunk().is_none();
+        let is_no_bits = !matches!(values, Values::Bits(_));
+        let is_ranked = is_alone && is_no_bits && values.len() >= LEAST_RANKED;
         if self.position.depth == 0 || !is_ranked {
             return self.smallest_of_all(values, stats);
         }

@@ -106,12 +106,13 @@ fn more_row_groups_take_no_more_memory() {
     const GROUP: usize = 1 << 20;
     let options = || WriteOptions::new().row_group_bytes(GROUP);
     let [few, many] = [20, 60].map(|batches| peak(40, 400, batches, options()));
-    // Column indexes stay, some 120 bytes per block.
+    // Column indexes stay, some 50 bytes per block.
     assert!(
         many < few + few / 8,
         "{many} bytes, {few} for a third of the rows"
     );
-    assert!(few < 5 * GROUP / 2, "{few} bytes");
+    // With the buffer of the sink.
+    assert!(few < 6 * GROUP, "{few} bytes");
 }
 
 /// `cargo test --release -p staffa --test memory -- --ignored`: half a minute.
