@@ -23,7 +23,7 @@ export PYO3_PYTHON = $(BIN)/python
 export PYO3_BUILD_EXTENSION_MODULE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-rust test-datafusion test-python extension duckdb spark spark-test spark-wheel check lint fmt wheel program c c-header c-test docs rustdoc bench fuzz asan arm venv clean
+.PHONY: help demo test dist-test dist-venv test-rust test-datafusion test-python extension duckdb spark spark-test spark-wheel check lint fmt wheel program c c-header c-test docs rustdoc bench fuzz asan arm venv clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -176,6 +176,21 @@ arm: ## the tests of the kernels for 64-bit ARM, under emulation where this mach
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
 	CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
 		$(CARGO) test -p staffa-kernels --lib --tests --target aarch64-unknown-linux-gnu
+
+# Apart from `test`: the engines take 2 GB, and Spark a JDK.
+DIST ?= $(CURDIR)/.venv-dist
+dist-test: extension $(DIST)/.ready ## Ray, Daft, Dask and Spark from Python (DIST=/path of another environment; Spark needs a JDK)
+	$(DIST)/bin/python -m pytest -W default python/tests/test_distributed.py
+	@if command -v java >/dev/null; then $(DIST)/bin/python -m pytest -W default python/tests/test_spark_source.py; \
+	else echo "Spark's tests are skipped: no JDK is on the path"; fi
+
+dist-venv: $(DIST)/.ready ## the environment of dist-test
+
+$(DIST)/.ready: python/requirements-dist.txt
+	$(PYTHON) -m venv $(DIST)
+	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --requirement python/requirements-dist.txt
+	echo "$(CURDIR)/python" >"$$($(DIST)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/staffa.pth"
+	touch $@
 
 venv: $(VENV)/.ready ## the Python environment of the project, .venv
 

@@ -41,7 +41,7 @@ def distributed(data: Path, rounds: int = ROUNDS) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         write(data / "lineitem.parquet", Path(folder))
         sizes = {path.suffix[1:]: path.stat().st_size for path in Path(folder).iterdir()}
-        out: dict[str, Any] = {"bytes": sizes, "engines": {}}
+        out: dict[str, Any] = {"bytes": sizes, "rounds": rounds, "engines": {}}
         for name, library in ENGINES.items():
             if not find_spec(library):
                 print(f"{library} is not installed", file=sys.stderr)
@@ -49,7 +49,6 @@ def distributed(data: Path, rounds: int = ROUNDS) -> Any:
             command = [sys.executable, __file__, name, folder, str(rounds)]
             done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
             out["engines"][name] = json.loads(done.stdout.splitlines()[-1])
-            print(name, done.stdout.splitlines()[-1], file=sys.stderr)
         return out
 
 
@@ -80,6 +79,7 @@ def measure(queries: dict[str, Readers], rounds: int) -> Any:
             kind: {"wall": statistics.median(w for w, _ in each), "cpu": statistics.median(c for _, c in each)}
             for kind, each in times.items()
         }
+        print(query, json.dumps(out[query]), file=sys.stderr, flush=True)
     return out
 
 

@@ -23,8 +23,9 @@ from typing import Any
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
 NAMES = ["checksum", "codecs", "decode", "doubles", "inverted", "pool", "positions", "sampling", "selections", "simd"]
-NAMES += ["embeddings", "formats", "s3_cost", "spark", "superscalar", "tpch", "tpch_datafusion", "types", "without"]
-OF_TPCH = ["codecs", "selections", "spark", "superscalar", "tpch", "tpch_datafusion"]
+NAMES += ["distributed", "embeddings", "formats", "s3_cost", "spark", "superscalar", "tpch", "tpch_datafusion"]
+NAMES += ["types", "without"]
+OF_TPCH = ["codecs", "distributed", "selections", "spark", "superscalar", "tpch", "tpch_datafusion"]
 KINDS = {**dict.fromkeys(OF_TPCH, "TPCH_FOLDER"), "inverted": "TEXT", "formats": "TPCDS_FOLDER"}
 WITH_TPCH = ["decode", "simd"]
 # Measured by formats.py, not by the program.
@@ -185,6 +186,8 @@ def main() -> None:
         measured = tpch(data, arguments.scale, arguments.rounds, arguments.queries)
     elif name == "tpch_datafusion":
         measured = tpch_datafusion(data, arguments.big, arguments.rounds, arguments.queries)
+    elif name == "distributed":
+        measured = importlib.import_module("distributed").distributed(data)
     elif name == "spark":
         with tempfile.TemporaryDirectory() as folder:
             measured = importlib.import_module("spark").spark(data, Path(folder), arguments.rounds, arguments.queries)

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pytest
 
 import staffa
+from staffa._staged import StagedWrite
 
 moto = pytest.importorskip("moto.server")
 
@@ -76,6 +77,47 @@ def test_prefixes_and_wildcards_are_datasets(bucket: str, tmp_path: Path) -> Non
         assert dataset.to_table(filter=pc.field("year") == 2025)["n"].to_pylist() == [2025, 1]
     with pytest.raises(FileNotFoundError, match="no object matches"):
         staffa.dataset(f"{bucket}/none/*.staffa")
+
+
+def test_splits_are_of_the_object_that_was_planned(bucket: str, tmp_path: Path) -> None:
+    url = f"{bucket}/splits/t.staffa"
+    table = pa.table({"n": range(100_000), "name": [f"name {i * 7919 % 1000}" for i in range(100_000)]})
+    staffa.write_table(table, url, row_group_rows=40_000)
+    splits = staffa.dataset(f"{bucket}/splits/").splits(["name"], "n >= 90000")
+    assert [(split.path, split.row_group) for split in splits] == [(url, 2)]
+    read = pickle.loads(pickle.dumps(splits))[0]
+    assert read.to_table()["name"] == table["name"][90_000:]
+    staffa.write_table(table.slice(1), url, row_group_rows=40_000)
+    # This process has it open.
+    program = "import pickle, sys; pickle.load(sys.stdin.buffer)[0].read()"
+    done = subprocess.run([sys.executable, "-c", program], input=pickle.dumps(splits), capture_output=True, check=False)
+    assert f"ChangedFileError: {url}: the file was replaced" in done.stderr.decode()
+
+
+def test_several_processes_write_to_a_store(bucket: str) -> None:
+    import boto3
+
+    def names() -> list[str]:
+        client = boto3.client("s3", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+        return [found["Key"] for found in client.list_objects_v2(Bucket="bucket", Prefix="staged/").get("Contents", [])]
+
+    folder, table = f"{bucket}/staged", pa.table({"n": range(100), "day": [i % 2 for i in range(100)]})
+    write = StagedWrite(folder, table.schema, partition_by=["day"])
+    lost = pickle.loads(pickle.dumps(write)).write(table.to_batches())
+    written = pickle.loads(pickle.dumps(write)).write(table.to_batches())
+    assert len(lost.files) == 2
+    with pytest.raises(FileNotFoundError):
+        staffa.dataset(f"{folder}/")
+    summary = write.commit([written, write.write([])])
+    assert sorted(summary.files) == sorted(f"{bucket}/{name}" for name in names())
+    assert staffa.dataset(f"{folder}/").count_rows("day = 1") == 50
+    again = StagedWrite(folder, table.schema, existing="overwrite")
+    again.commit([again.write(table.to_batches())])
+    assert len(names()) == 1
+    given_up = StagedWrite(folder, table.schema, existing="append")
+    given_up.write(table.to_batches())
+    given_up.abort()
+    assert len(names()) == 1
 
 
 def test_what_is_wrong_is_said_without_secrets(bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@
  * - Structs that begin with `size` may have more fields in later versions. The caller sets `size` to sizeof.
  * - Schemas, arrays and streams are those of Arrow's C data interface. Those that the library gets are moved: it
  *   releases them, whatever the call returns. Those that it gives are released by the caller.
- * - Threads may share a StaffaFile, a StaffaPredicate, StaffaOptions that nobody sets, and a StaffaCancel. Any other
+ * - Threads may share a StaffaFile, a StaffaPredicate, StaffaOptions that nobody sets, a StaffaCancel and StaffaMetrics. Any other
  *   handle, and a stream, is used by one thread at a time, whichever that is.
  * - No thread but the caller's works, unless the caller asks for more.
  *
@@ -200,6 +200,11 @@ typedef struct StaffaFile StaffaFile;
 typedef struct StaffaMetadata StaffaMetadata;
 
 /**
+ * Counters of the scans that have them: of one, or of all that one query makes. Threads may share them.
+ */
+typedef struct StaffaMetrics StaffaMetrics;
+
+/**
  * Options as keys and values: of opening a file, of writing one. Keys and values are checked where the
  * options are used; the guide lists them.
  */
@@ -347,6 +352,40 @@ typedef struct StaffaVerifyReport {
    */
   uint64_t decoded_bytes;
 } StaffaVerifyReport;
+
+/**
+ * What was counted so far.
+ */
+typedef struct StaffaCounts {
+  /**
+   * `sizeof(StaffaCounts)`, set by the caller.
+   */
+  size_t size;
+  /**
+   * Bytes read of blocks and dictionaries; those that opening the file has read do not count.
+   */
+  uint64_t bytes_read;
+  /**
+   * Reads of the disk or of memory, and ranges read by the host.
+   */
+  uint64_t requests;
+  /**
+   * Nanoseconds of these.
+   */
+  uint64_t read_nanos;
+  /**
+   * Nanoseconds of everything else: checks, filters, decoding.
+   */
+  uint64_t decode_nanos;
+  /**
+   * Blocks that were needed.
+   */
+  uint64_t blocks;
+  /**
+   * Of these the ones found in the cache.
+   */
+  uint64_t cache_hits;
+} StaffaCounts;
 
 /**
  * A share of a scan: some rows of one row group. `first_row` and `rows` are all that another process needs,
@@ -698,6 +737,41 @@ StaffaCode staffa_metadata_get(const struct StaffaMetadata *metadata,
  * Frees metadata; NULL is ignored.
  */
 void staffa_metadata_free(struct StaffaMetadata *metadata);
+
+/**
+ * Counters that begin at 0. Never NULL.
+ */
+struct StaffaMetrics *staffa_metrics_new(void);
+
+/**
+ * Tells what was counted; `counts->size` is set by the caller.
+ */
+StaffaCode staffa_metrics_get(const struct StaffaMetrics *metrics,
+                              struct StaffaCounts *counts,
+                              struct StaffaError **error);
+
+/**
+ * Frees counters; scans that have them go on. NULL is ignored.
+ */
+void staffa_metrics_free(struct StaffaMetrics *metrics);
+
+/**
+ * Counts what a scan reads.
+ */
+StaffaCode staffa_scan_metrics(struct StaffaScan *scan,
+                               const struct StaffaMetrics *metrics,
+                               struct StaffaError **error);
+
+/**
+ * Whether blocks are taken from the cache of the file, and kept there for the next scan. No by default.
+ */
+StaffaCode staffa_scan_cached(struct StaffaScan *scan, bool on, struct StaffaError **error);
+
+/**
+ * Sets the most bytes that the cache of the process holds, 256 MiB before that, and returns the most before.
+ * Files use it that were opened without `cache_bytes`.
+ */
+uint64_t staffa_cache_set_bytes(uint64_t bytes);
 
 /**
  * New options, all of which are the defaults. Never NULL.

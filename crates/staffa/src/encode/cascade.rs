@@ -7,8 +7,8 @@
 //! How a choice is made:
 //!
 //! 1. **Shortcuts.** An encoding requested by name is used. Values that are all equal become
-//!    `constant`. Of few values, and of samples, all candidates are encoded and the smallest is
-//!    kept. A block whose chunk has a tree already (its [`Hint`]) takes the same tree while that
+//!    `constant`. Of few values, and of samples, all candidates are encoded with flat children, the
+//!    best two with chosen ones, and the smallest is kept. A block whose chunk has a tree already (its [`Hint`]) takes the same tree while that
 //!    takes at most 3% more per value, also of few values where it has bytes to share.
 //! 2. **Candidates** (`candidates.rs`). The [`Rules`] allow the encoding, it accepts the type, the
 //!    [`Position`] leaves room for its children, it is not its own descendant, and its viability
@@ -28,6 +28,14 @@ use super::{Availability, Encoding, Hint, Pool, Stats, sample};
 use crate::error::{Error, Result};
 use crate::format::Node;
 use crate::values::{Kind, Values};
+
+/// Fewer values are encoded in every way sooner than they are ranked.
+const LEAST_RANKED: usize = 16;
+
+/// Of few values, encodings that are tried: those whose trees with flat children are smallest, and at most
+/// so much larger than the smallest.
+const TRIED_OF_FEW: usize = 2;
+const TIMES_SMALLEST: f64 = 1.5;
 
 /// Encodings that are tried although the best tree so far beats their estimate.
 const DOUBTED: usize = 2;
@@ -65,9 +73,9 @@ impl Chooser<'_> {
         if !values.is_empty() && stats.runs() == 1 && self.offers(constant) {
             return encoded(constant, values, stats, self);
         }
-        let few = values.len() <= sample::rows() * 2;
-        if self.position.trial || few && !self.example_shares() {
-            return self.smallest_of_all(values, stats);
+        let few = sample::are_few(values.len());
+        if self.position.trial || few && !self.hint_suits_few(values.len()) {
+            return self.smallest_of_few(values, stats);
         }
         let hinted = match self.position.hint {
             Some(hint) => self.encode_hinted(hint, values, stats)?,
@@ -75,7 +83,7 @@ impl Chooser<'_> {
         };
         match hinted {
             Some((node, true)) => Ok(node),
-            _ if few => self.smallest_of_all(values, stats),
+            _ if few => self.smallest_of_few(values, stats),
             hinted => self.smallest_by_estimate(values, stats, hinted.map(|(node, _)| node)),
         }
     }
@@ -142,15 +150,14 @@ impl Chooser<'_> {
         }
     }
 
-    /// The tree of the hint for these values, and whether it still suits: while it takes at most 8%
-    /// more per value (decision 30).
+    /// The tree of the hint for these values, and whether it still suits.
     fn encode_hinted(
         &self,
         hint: &Hint<'_>,
         values: Values<'_>,
         stats: &Stats<'_>,
     ) -> Result<Option<(Node, bool)>> {
-        let Some(encoding) = self.rules.pool.by_id(hint.node.encoding) else {
+        let Some(encoding) = self.rules.pool.by_id(hint.example.encoding) else {
             return Ok(None);
         };
         if !encoding.accepts(values.physical_type(), stats.kind())
@@ -163,14 +170,44 @@ impl Chooser<'_> {
             return Ok(None);
         };
         let shareable = encoding.shareable(&node);
-        let own = |node: &Node| (node.size() - encoding.shareable(node)) as f64;
-        let per_value = own(hint.node) / hint.node.len.max(1) as f64;
-        let most = per_value * values.len() as f64 * 1.08 + 64.0;
-        let suits = own(&node) <= most + shareable as f64 * 0.5;
+        let suits = hint.example.suits(&node, shareable);
         Ok(Some((node, suits)))
     }
 
-    /// The smallest tree of all candidates, without estimates: for few values, and samples.
+    /// The smallest tree of few values, and samples: of the candidates whose trees with flat children
+    /// are smallest (decision 32).
+    fn smallest_of_few(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
+        let is_ranked = !matches!(values, Values::Bits(_)) && values.len() >= LEAST_RANKED;
+        if self.position.depth == 0 || !is_ranked {
+            return self.smallest_of_all(values, stats);
+        }
+        let flat = self.for_sizes();
+        let mut ranked = Vec::new();
+        for candidate in self.candidates(values, stats, |_| true) {
+            let below = flat.below(candidate).flat();
+            if let Some(node) = candidate.encode(values, stats, &below)? {
+                ranked.push((self.node_cost(&node), candidate, node));
+            }
+        }
+        ranked.sort_by_key(|(cost, ..)| *cost);
+        let least = ranked.first().map_or(0, |(least, ..)| *least);
+        let most = (least as f64 * TIMES_SMALLEST) as usize;
+        let paying = ranked.into_iter().take_while(|(cost, ..)| *cost <= most);
+        let mut best: Option<(usize, Node)> = None;
+        for (_, candidate, node) in paying.take(TRIED_OF_FEW) {
+            let node = if self.is_trial() && candidate.info().is_terminal() {
+                Some(node)
+            } else {
+                candidate.encode(values, stats, &self.below(candidate))?
+            };
+            let smaller = node.map(|node| (self.node_cost(&node), node));
+            let smaller = smaller.filter(|(cost, _)| best.as_ref().is_none_or(|b| *cost < b.0));
+            best = smaller.or(best);
+        }
+        best.map_or_else(|| self.plainly(values, stats), |(_, node)| Ok(node))
+    }
+
+    /// The smallest tree of all candidates, without estimates.
     fn smallest_of_all(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
         let mut best: Option<(usize, Node)> = None;
         for candidate in self.candidates(values, stats, |_| true) {

@@ -45,6 +45,7 @@ impl<'a> Chooser<'a> {
             depth,
             above: 0,
             trial: false,
+            sample: false,
             requested_encoding,
             must_encode: false,
             hint: None,
@@ -127,6 +128,13 @@ impl<'a> Chooser<'a> {
 
     /// For a trial on a sample.
     pub(super) fn for_trial(&self) -> Self {
+        let mut trial = self.for_sizes();
+        trial.position.sample = true;
+        trial
+    }
+
+    /// For a trial on the values themselves.
+    pub(super) fn for_sizes(&self) -> Self {
         let mut trial = *self;
         (trial.position.trial, trial.position.hint) = (true, None);
         trial.position.chunk = None;
@@ -136,6 +144,11 @@ impl<'a> Chooser<'a> {
     /// Whether only the size matters.
     pub fn is_trial(&self) -> bool {
         self.position.trial
+    }
+
+    /// Whether the values are a sample, each run of which stands for itself.
+    pub fn is_sample(&self) -> bool {
+        self.position.sample
     }
 
     /// How the file is expected to be read.
@@ -155,27 +168,28 @@ impl<'a> Chooser<'a> {
 
     /// Rows of a vector: 1,024; in a trial 64, since each run of the sample stands for itself.
     pub fn vector_rows(&self) -> usize {
-        if self.position.trial {
+        if self.position.sample {
             sample::vector_rows()
         } else {
             VECTOR
         }
     }
 
-    /// The node of another block at this place.
+    /// The node of another block at this place, where it has bytes that this one can share.
     pub(crate) fn example(&self) -> Option<&'a Node> {
-        self.position.hint.map(|hint| hint.node)
+        self.position.hint?.example.shares.as_ref()
     }
 
-    /// Whether the root of another block has bytes that this one can share.
-    pub(super) fn example_shares(&self) -> bool {
-        let shares = |node: &Node| Some(self.rules.pool.by_id(node.encoding)?.shareable(node) > 0);
-        self.example().and_then(shares).unwrap_or(false)
+    /// Whether the hint is worth a try for few values: it has bytes to share, or was chosen for about
+    /// as few.
+    pub(super) fn hint_suits_few(&self, values: usize) -> bool {
+        let alike = |hint: &Hint<'_>| hint.example.len <= values * 2;
+        self.example().is_some() || self.position.hint.is_some_and(alike)
     }
 
     /// The encoding of child `i` in the tree of another block.
     pub(crate) fn hinted(&self, i: usize) -> Option<u8> {
-        Some(self.example()?.children.get(i)?.encoding)
+        Some(self.position.hint?.example.children.get(i)?.encoding)
     }
 
     /// Whether the encoding may be chosen without being requested.

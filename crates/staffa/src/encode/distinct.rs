@@ -169,8 +169,13 @@ impl Coded {
 
     /// For every code, the number of values that have it.
     pub(crate) fn counts(&self) -> Vec<u32> {
-        let mut counts = vec![0u32; self.firsts.len()];
-        for &code in &self.codes {
+        Self::counts_of(&self.codes, self.firsts.len())
+    }
+
+    /// For each of `distinct` codes, how often it is among `codes`.
+    pub(crate) fn counts_of(codes: &[u32], distinct: usize) -> Vec<u32> {
+        let mut counts = vec![0u32; distinct];
+        for &code in codes {
             if let Some(count) = counts.get_mut(code as usize) {
                 *count += 1;
             }

@@ -1,29 +1,107 @@
-//! Hints: the tree of one block, which is tried first for the others of its chunk.
+//! Hints: the tree of another block, which is tried first.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use super::{Pool, sample};
 use crate::format::Node;
 
-/// The tree of another block of the chunk, likely to suit again.
+/// The tree of another block: the encodings, what they took, and bytes that blocks can share.
+#[derive(Debug, Clone)]
+pub(crate) struct Example {
+    pub(super) encoding: u8,
+    /// Values.
+    pub(super) len: usize,
+    /// Bytes of the node and its children that are not shared.
+    own_bytes: usize,
+    /// The node, where it has bytes that blocks can share.
+    pub(super) shares: Option<Node>,
+    pub(super) children: Vec<Self>,
+}
+
+impl Example {
+    /// From the root of a block's tree.
+    pub(crate) fn of(node: &Node, pool: &Pool) -> Self {
+        let encoding = pool.by_id(node.encoding);
+        let shareable = encoding.map_or(0, |encoding| encoding.shareable(node));
+        Self {
+            encoding: node.encoding,
+            len: node.len,
+            own_bytes: node.size() - shareable,
+            shares: (shareable > 0).then(|| node.clone()),
+            children: node
+                .children
+                .iter()
+                .map(|child| Self::of(child, pool))
+                .collect(),
+        }
+    }
+
+    /// Without the bytes that blocks can share.
+    #[must_use]
+    pub(crate) fn without_shared(mut self) -> Self {
+        self.shares = None;
+        self.children = self
+            .children
+            .into_iter()
+            .map(Self::without_shared)
+            .collect();
+        self
+    }
+
+    /// Bytes per value that are not shared.
+    fn per_value(&self) -> f64 {
+        self.own_bytes as f64 / self.len.max(1) as f64
+    }
+
+    /// The one to remember after a later block of the same column: the later tree where it is another
+    /// or smaller. Else this one, so that what later blocks take is compared with what was chosen.
+    #[must_use]
+    pub(crate) fn or_later(&self, later: Self) -> Self {
+        if self.is_like(&later) && self.per_value() < later.per_value() {
+            self.clone()
+        } else {
+            later
+        }
+    }
+
+    /// Whether the encodings are the same.
+    fn is_like(&self, other: &Self) -> bool {
+        let mut children = self.children.iter().zip(&other.children);
+        self.encoding == other.encoding
+            && self.children.len() == other.children.len()
+            && children.all(|(own, other)| own.is_like(other))
+    }
+
+    /// Whether a tree of the same encodings still suits: while it takes at most 8% more per value
+    /// (decision 30).
+    pub(crate) fn suits(&self, node: &Node, shareable: usize) -> bool {
+        // Headers do not grow with the values.
+        let headers = if sample::are_few(node.len) { 4.0 } else { 64.0 };
+        let most = self.per_value() * node.len as f64 * 1.08 + headers;
+        (node.size() - shareable) as f64 <= most + shareable as f64 * 0.5
+    }
+}
+
+/// The tree of another block, likely to suit again.
 #[derive(Debug)]
 pub(crate) struct Hint<'a> {
-    pub(super) node: &'a Node,
+    pub(super) example: &'a Example,
     /// Children handed out so far.
     next: AtomicUsize,
 }
 
 impl<'a> Hint<'a> {
     /// From the root of a block's tree.
-    pub(crate) fn new(node: &'a Node) -> Self {
+    pub(crate) fn new(example: &'a Example) -> Self {
         Self {
-            node,
+            example,
             next: AtomicUsize::new(0),
         }
     }
 
     /// The next child: encodings encode their children in order.
-    pub(super) fn next_child(&self) -> Option<&'a Node> {
+    pub(super) fn next_child(&self) -> Option<&'a Example> {
         let next = self.next.fetch_add(1, Ordering::Relaxed);
-        self.node.children.get(next)
+        self.example.children.get(next)
     }
 }

@@ -25,7 +25,7 @@ mod stats;
 pub(crate) use chooser::Chooser;
 pub(crate) use coder::{Coder, Key, hash_of};
 pub use distinct::Coded;
-pub(crate) use hint::Hint;
+pub(crate) use hint::{Example, Hint};
 pub use info::{Availability, Info, PointAccess};
 pub use matches::Sequences;
 pub use pool::Pool;

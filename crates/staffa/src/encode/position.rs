@@ -12,8 +12,10 @@ pub(super) struct Position<'a> {
     pub depth: u8,
     /// Encodings of the nodes above, one bit per id: none is its own descendant.
     pub above: u64,
-    /// Whether this is a trial on a sample: only sizes matter, nothing will be decoded.
+    /// Whether this is a trial: only sizes matter, nothing will be decoded.
     pub trial: bool,
+    /// Whether the values of a trial are a sample, each run of which stands for itself.
+    pub sample: bool,
     /// The encoding that the user requested for this root.
     pub requested_encoding: Option<&'a str>,
     /// Whether the user requested the encoding at work, so that it must not decline.

@@ -30,6 +30,11 @@ pub(super) fn rows() -> usize {
     runs * run
 }
 
+/// Whether there are hardly more values than a sample holds.
+pub(super) fn are_few(values: usize) -> bool {
+    values <= rows() * 2
+}
+
 /// Rows of a vector of a sample: by default each run is one.
 pub(super) fn vector_rows() -> usize {
     shape().1.clamp(RUN, VECTOR)
@@ -39,7 +44,7 @@ pub(super) fn vector_rows() -> usize {
 /// to encode.
 pub(super) fn of(values: Values<'_>) -> Option<OwnedValues> {
     let (runs, run) = shape();
-    if values.len() <= runs * run * 2 || matches!(values, Values::Bits(_)) {
+    if are_few(values.len()) || matches!(values, Values::Bits(_)) {
         return None;
     }
     let part = values.len() / runs;

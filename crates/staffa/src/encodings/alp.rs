@@ -42,6 +42,8 @@ static POWERS: [(f64, f64); MAX_EXPONENT + 1] = [
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 const CANDIDATES: usize = 5;
 const SAMPLED: usize = 32;
+/// Values by which most scales are ruled out.
+const GLANCED: usize = 12;
 
 /// See the [module](self).
 pub struct Alp;
@@ -124,9 +126,15 @@ impl Scale {
             .then_some(digits)
     }
 
-    /// Bits that some values would take: the width of their range, and 80 for an exception.
-    fn cost<T: FloatBits + Decodable>(self, words: impl Iterator<Item = T>) -> u64 {
+    /// Bits that some values would take, the width of their range and 80 for an exception; `None`
+    /// where these are `most` or more.
+    fn cost<T: FloatBits + Decodable>(
+        self,
+        words: impl Iterator<Item = T>,
+        most: u64,
+    ) -> Option<u64> {
         let (mut min, mut max, mut held, mut exceptions) = (i64::MAX, i64::MIN, 0u64, 0u64);
+        let mut cost = 0;
         for word in words {
             match self.digits(word) {
                 Some(digits) => {
@@ -135,19 +143,66 @@ impl Scale {
                 }
                 None => exceptions += 1,
             }
+            let width = if held == 0 {
+                0
+            } else {
+                64 - max.wrapping_sub(min).leading_zeros()
+            };
+            cost = held * u64::from(width) + exceptions * (u64::from(T::BITS) + 16);
+            // It never falls: most scales are given up after a few values.
+            if cost >= most {
+                return None;
+            }
         }
-        let width = if held == 0 {
-            0
-        } else {
-            64 - max.wrapping_sub(min).leading_zeros()
-        };
-        held * u64::from(width) + exceptions * (u64::from(T::BITS) + 16)
+        Some(cost)
+    }
+
+    /// The best of some scales for these values, by their number: the first of equal ones first.
+    fn ranked<T: FloatBits + Decodable>(
+        scales: impl Iterator<Item = Self>,
+        words: &[T],
+        count: usize,
+    ) -> Vec<Self> {
+        let mut ranked: Vec<(u64, Self)> = Vec::with_capacity(count + 1);
+        for scale in scales {
+            let worst = ranked.get(count - 1).map_or(u64::MAX, |(cost, _)| *cost);
+            if let Some(cost) = scale.cost(words.iter().copied(), worst) {
+                let place = ranked.partition_point(|(other, _)| *other <= cost);
+                ranked.insert(place, (cost, scale));
+                ranked.truncate(count);
+            }
+        }
+        ranked.into_iter().map(|(_, scale)| scale).collect()
     }
 }
 
 /// About `count` of the values, evenly spread.
-fn spread<T: Copy>(words: &[T], count: usize) -> impl Iterator<Item = T> + '_ {
-    words.iter().step_by((words.len() / count).max(1)).copied()
+fn spread<T: Copy>(words: &[T], count: usize) -> Vec<T> {
+    let step = (words.len() / count).max(1);
+    words.iter().step_by(step).copied().collect()
+}
+
+/// The best scales for these values, found once; `None` where the encoding may decline, and none holds even
+/// a quarter of a few values.
+fn scales<T: FloatBits + Decodable>(
+    words: &[T],
+    stats: &Stats<'_>,
+    chooser: &Chooser<'_>,
+) -> Option<Vec<Scale>> {
+    let found = stats.scales.get_or_init(|| {
+        let few = spread(words, GLANCED);
+        let holds = |scale: &Scale| {
+            let held = few.iter().filter(|word| scale.digits(**word).is_some());
+            held.count() * 4 >= few.len()
+        };
+        let some = spread(words, SAMPLED * 2);
+        let all = Scale::all().filter(|scale| chooser.must_encode() || holds(scale));
+        let ranked = Scale::ranked(all, &some, CANDIDATES).into_iter();
+        ranked.map(|scale| (scale.exponent, scale.factor)).collect()
+    });
+    let scales = found.iter();
+    let scales: Vec<Scale> = scales.filter_map(|(e, f)| Scale::new(*e, *f)).collect();
+    (!scales.is_empty()).then_some(scales)
 }
 
 fn encode<T: FloatBits + Decodable>(
@@ -155,17 +210,15 @@ fn encode<T: FloatBits + Decodable>(
     stats: &Stats<'_>,
     chooser: &Chooser<'_>,
 ) -> Result<Option<Node>> {
-    let mut ranked: Vec<(u64, Scale)> = Scale::all()
-        .map(|scale| (scale.cost(spread(words, SAMPLED * 2)), scale))
-        .collect();
-    ranked.sort_by_key(|(cost, _)| *cost);
-    ranked.truncate(CANDIDATES);
+    let Some(ranked) = scales(words, stats, chooser) else {
+        return Ok(None);
+    };
     let mut payload = Vec::new();
     let mut separated: Separated<u64, T> = Separated::new(words.len());
     for vector in words.chunks(chooser.vector_rows()) {
-        let cost = |scale: &Scale| scale.cost(spread(vector, SAMPLED));
-        let best = ranked.iter().map(|(_, scale)| *scale).min_by_key(cost);
-        let scale = best.ok_or_else(|| Error::internal("no scale for floats"))?;
+        let best = Scale::ranked(ranked.iter().copied(), &spread(vector, SAMPLED), 1);
+        let scale = best.first().copied();
+        let scale = scale.ok_or_else(|| Error::internal("no scale for floats"))?;
         if !chooser.is_trial() {
             payload.extend([scale.exponent, scale.factor]);
         }

@@ -41,8 +41,11 @@ impl Encoding for Alphabet {
         ty == PhysicalType::Bytes
     }
 
-    fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
-        matches!(values, Values::Bytes(strings) if like_noise(strings.contents()))
+    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        let Values::Bytes(strings) = values else {
+            return false;
+        };
+        !stats.is_few_strings() && like_noise(strings.contents())
     }
 
     fn estimate(

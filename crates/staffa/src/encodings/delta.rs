@@ -62,7 +62,7 @@ fn encode<T: Integer>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>
             .get(1)
             .map_or(T::ZERO, |second| second.wrapping_sub(*first));
         let own = || first.wrapping_sub(step);
-        let mut before = end.filter(|_| !chooser.is_trial()).unwrap_or_else(own);
+        let mut before = end.filter(|_| !chooser.is_sample()).unwrap_or_else(own);
         bases.push(before);
         for &v in vector {
             deltas.push(v.wrapping_sub(before));

@@ -97,14 +97,6 @@ pub(crate) struct ColumnIndex {
 }
 
 impl ColumnIndex {
-    pub(crate) fn write(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        for chunk in &self.chunks {
-            put_prefixed(&mut out, &chunk.write());
-        }
-        out
-    }
-
     /// Reads the index of a leaf in a file of so many row groups; its chunks end at `file_end` or before.
     pub(crate) fn read(
         bytes: &[u8],
@@ -124,6 +116,11 @@ impl ColumnIndex {
 }
 
 impl ChunkEntry {
+    /// Appends the entry to the index of its leaf.
+    pub(crate) fn append_to(&self, index: &mut Vec<u8>) {
+        put_prefixed(index, &self.write());
+    }
+
     fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
         put_varint(&mut out, self.sources.len() as u64);

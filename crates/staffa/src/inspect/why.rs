@@ -143,10 +143,10 @@ impl File {
                 kind: leaf.kind,
                 cancel: &never,
             };
-            choose(array, options)
+            choose(array, options, None)
         })?;
         let sharing = chosen.iter().map(|column| column.sharing).collect();
-        Ok((sharing, correlate(&mut chosen, 0.0)?))
+        Ok((sharing, correlate(&mut chosen, 0.0, &mut None)?))
     }
 
     /// The rules of profile `balanced` for a column.

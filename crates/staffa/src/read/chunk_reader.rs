@@ -14,7 +14,7 @@ use bytes::Bytes;
 
 use super::File;
 use super::block_range::BlockRange;
-use super::cache::{BlockSource, Entry, Item, OpenBlock, Pins};
+use super::cache::{BlockSource, Entry, Item, OpenBlock};
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::decoded::decode_block;
 use super::slots::BlockSize;
@@ -70,27 +70,6 @@ impl<'f> ChunkReader<'f> {
             out.finish()
         };
         decode().map_err(|e| e.at(|p| self.name(p)))
-    }
-
-    /// Values of some blocks, each opened now or before, and kept.
-    fn decode_opened(&self, blocks: &Range<usize>, layout: OutputLayout) -> Result<DecodedLeaf> {
-        let entries = self.entries(blocks);
-        let sizes = entries.iter().map(|entry| BlockSize {
-            values: entry.values,
-            string_bytes: entry.string_bytes as usize,
-        });
-        let plain_bytes = sizes.clone().map(|size| self.plain_bytes(size));
-        self.check_bytes(plain_bytes.fold(0, u64::saturating_add))?;
-        // Opened before memory is taken for what they declare.
-        let numbers = blocks.start..blocks.start.saturating_add(entries.len());
-        let opened = numbers.clone().map(|block| self.open_block(block, true));
-        let opened: Vec<Arc<OpenBlock>> = opened.collect::<Result<_>>()?;
-        let mut out = ColumnBuilder::of_blocks(self.leaf, sizes, layout)?;
-        for (number, opened) in numbers.zip(opened) {
-            let pushed = opened.with(|block| out.push(block));
-            pushed.map_err(|e| e.at(|p| self.name_block(p, number)))?;
-        }
-        out.finish()
     }
 
     /// One block, opened now or before. `keep`: for the next read, and with it the bytes of its
@@ -178,42 +157,6 @@ impl<'f> ChunkReader<'f> {
         Ok(())
     }
 
-    fn pins(&self) -> Option<&Pins> {
-        self.file.reads().pins.as_deref()
-    }
-
-    /// Whether a block is in the cache, for a scan that takes blocks from it: it stays until it is read.
-    fn pin(&self, block: usize) -> bool {
-        let Some(pins) = self.pins().filter(|_| self.file.reads().cached) else {
-            return false;
-        };
-        let found = || self.file.cache().block(self.key(), block);
-        pins.block(self.key(), block).is_some()
-            || found().is_some_and(|found| {
-                pins.keep_block(self.key(), block, found);
-                true
-            })
-    }
-
-    /// Whether the shared dictionaries are in the cache; for a scan in steps they stay until they are used.
-    fn pin_shared(&self) -> bool {
-        let Some(Entry::Shared(shared)) = self.file.cache().get(self.key(), Item::Shared) else {
-            return self
-                .pins()
-                .is_some_and(|pins| pins.shared(self.key()).is_some());
-        };
-        if let Some(pins) = self.pins() {
-            pins.keep_shared(self.key(), shared);
-        }
-        true
-    }
-
-    fn count_blocks(&self, blocks: usize, hits: usize) {
-        if let Some(metrics) = &self.file.reads().metrics {
-            metrics.count_blocks(blocks, hits);
-        }
-    }
-
     /// Whether a block was opened before and is kept.
     pub fn is_open(&self, block: usize) -> bool {
         self.file.cache().holds(self.key(), Item::Block(block))
@@ -225,7 +168,7 @@ impl<'f> ChunkReader<'f> {
     }
 
     /// Its key in the cache.
-    fn key(&self) -> (usize, usize) {
+    pub(super) fn key(&self) -> (usize, usize) {
         (self.stored, self.row_group)
     }
 
@@ -338,7 +281,7 @@ impl<'f> ChunkReader<'f> {
     }
 
     /// The blocks of a range that are there.
-    fn entries(&self, blocks: &Range<usize>) -> &[BlockEntry] {
+    pub(super) fn entries(&self, blocks: &Range<usize>) -> &[BlockEntry] {
         let all = &self.chunk.blocks;
         let (start, end) = (blocks.start.min(all.len()), blocks.end.min(all.len()));
         all.get(start..end).unwrap_or(&[])
@@ -425,7 +368,7 @@ impl<'f> ChunkReader<'f> {
     }
 
     /// Bytes of a block once decoded.
-    fn plain_bytes(&self, block: BlockSize) -> u64 {
+    pub(super) fn plain_bytes(&self, block: BlockSize) -> u64 {
         let width = self.leaf.ty.and_then(PhysicalType::width_bytes);
         let width = width.unwrap_or(1).max(self.leaf.width);
         (block.values as u64)
@@ -434,7 +377,7 @@ impl<'f> ChunkReader<'f> {
     }
 
     /// That blocks which are decoded together are within the limit.
-    fn check_bytes(&self, found: u64) -> Result<()> {
+    pub(super) fn check_bytes(&self, found: u64) -> Result<()> {
         let most = self.file.limits().block_bytes;
         if found > most {
             return Err(Error::limit(format!(

@@ -12,13 +12,12 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
-use hashbrown::HashMap;
 
 use super::Scan;
 use super::cache::{Cache, FileCache};
 use super::leaf_index::{IndexSource, LeafIndex, LeafIndexes};
 use super::metrics::ScanReads;
-use crate::arrow::{Layout, Leaf, unknown_column};
+use crate::arrow::{Layout, Leaf};
 use crate::decode::{Opener, get_or_try_init};
 use crate::encodings::opener;
 use crate::error::{Error, Place, Result};
@@ -306,32 +305,6 @@ impl File {
     /// Whether rows of a column can be read by block: it has one flat leaf, or none.
     pub(crate) fn is_flat(&self, column: usize) -> bool {
         self.flat_leaf(column).is_some() || self.layout().leaves_of(column).is_empty()
-    }
-
-    /// Positions of columns by name.
-    pub(crate) fn column_positions<S: AsRef<str>>(&self, names: &[S]) -> Result<Vec<usize>> {
-        const FEW: usize = 8;
-        let fields = self.schema().fields();
-        // A table pays for many names; it costs as much to build as a few searches.
-        let many = names.len() > FEW;
-        let all: HashMap<&str, usize> = fields
-            .iter()
-            .take(if many { fields.len() } else { 0 })
-            .zip(0..)
-            .map(|(f, i)| (f.name().as_str(), i))
-            .collect();
-        let position = |name: &S| {
-            let name = name.as_ref();
-            let search = || fields.iter().position(|field| field.name() == name);
-            let found = if many {
-                all.get(name).copied()
-            } else {
-                search()
-            };
-            let found = found.ok_or_else(|| unknown_column(name, self.schema()))?;
-            self.check_known(found).map(|()| found)
-        };
-        names.iter().map(position).collect()
     }
 
     /// The place of an error in a leaf of a row group.

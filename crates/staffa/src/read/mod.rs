@@ -12,6 +12,7 @@ mod aggregate;
 mod batch;
 mod block_range;
 mod cache;
+mod cached;
 mod chunk_reader;
 mod column_builder;
 mod decoded;

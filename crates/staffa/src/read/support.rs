@@ -4,7 +4,10 @@
 use std::ops::Range;
 use std::path::Path;
 
+use hashbrown::HashMap;
+
 use super::File;
+use crate::arrow::unknown_column;
 use crate::encodings::POOL;
 use crate::encodings::edition::name_of;
 use crate::error::{Error, Result};
@@ -18,6 +21,32 @@ impl File {
         let fields = self.schema().fields();
         let name = |unknown: &UnknownType| Some(fields.get(unknown.column)?.name().as_str());
         self.footer().unknown.iter().filter_map(name).collect()
+    }
+
+    /// Positions of columns by name.
+    pub(crate) fn column_positions<S: AsRef<str>>(&self, names: &[S]) -> Result<Vec<usize>> {
+        const FEW: usize = 8;
+        let fields = self.schema().fields();
+        // A table pays for many names; it costs as much to build as a few searches.
+        let many = names.len() > FEW;
+        let all: HashMap<&str, usize> = fields
+            .iter()
+            .take(if many { fields.len() } else { 0 })
+            .zip(0..)
+            .map(|(f, i)| (f.name().as_str(), i))
+            .collect();
+        let position = |name: &S| {
+            let name = name.as_ref();
+            let search = || fields.iter().position(|field| field.name() == name);
+            let found = if many {
+                all.get(name).copied()
+            } else {
+                search()
+            };
+            let found = found.ok_or_else(|| unknown_column(name, self.schema()))?;
+            self.check_known(found).map(|()| found)
+        };
+        names.iter().map(position).collect()
     }
 
     /// Refuses a column of a type that this release does not know.

@@ -9,24 +9,32 @@ use super::block_input::{BlockInput, block_inputs};
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
 use super::shared_dictionary::{ChunkCodes, share};
 use super::summary::Sketch;
-use crate::encode::{Chooser, ChunkStrings, Hint, Stats};
-use crate::encodings::onpair;
+use crate::encode::{Chooser, ChunkStrings, Example, Hint, Stats};
+use crate::encodings::{POOL, onpair};
 use crate::error::Result;
 use crate::format::{Node, shared_dictionary};
 use crate::read::map_parallel;
 use crate::values::{LeafArray, LeafValues, Strings, Values};
 
-/// Chooses the encodings of one leaf of one row group.
+/// Chooses the encodings of one leaf of one row group. `remembered` is the tree of an earlier row
+/// group, which is tried first.
 pub(crate) fn choose<'a>(
     array: &'a LeafArray,
     options: ChunkOptions<'a>,
+    remembered: Option<&Example>,
 ) -> Result<ChosenChunk<'a>> {
     options.cancel.check()?;
     let cut = Cut::of(array, options)?;
-    let Some(first) = cut.first_tree()? else {
+    let Some(first) = cut.first_tree(remembered)? else {
         let none = vec![None; cut.inputs.len()];
-        return cut.chosen(none);
+        return cut.chosen(none, remembered.cloned());
     };
+    let example = Example::of(&first.tree, &POOL);
+    let later = example.clone().without_shared();
+    let to_remember = Some(match remembered {
+        Some(before) => before.or_later(later),
+        None => later,
+    });
     let block_rows = options.token_block_rows;
     let is_smaller = block_rows < options.block_rows && array.values.len() >= 2 * block_rows;
     if is_smaller && onpair::has_tokens(&first.tree) {
@@ -37,11 +45,11 @@ pub(crate) fn choose<'a>(
                 ..options
             },
         )?;
-        let nodes = trees_like(&first.tree, &cut.inputs, options.chooser(), cut.tree())?;
-        return cut.chosen(nodes);
+        let nodes = trees_like(&example, &cut.inputs, options.chooser(), cut.tree())?;
+        return cut.chosen(nodes, to_remember);
     }
-    let nodes = trees_behind(first, &cut.inputs, options.chooser(), cut.tree())?;
-    cut.chosen(nodes)
+    let nodes = trees_behind(first, &example, &cut.inputs, options.chooser(), cut.tree())?;
+    cut.chosen(nodes, to_remember)
 }
 
 /// A leaf of a row group, cut into blocks.
@@ -71,7 +79,7 @@ impl<'a> Cut<'a> {
     }
 
     /// The first block that has values, its tree chosen with the strings of all blocks in sight.
-    fn first_tree(&self) -> Result<Option<First>> {
+    fn first_tree(&self, remembered: Option<&Example>) -> Result<Option<First>> {
         let Some((block, values)) = first_with_values(&self.inputs) else {
             return Ok(None);
         };
@@ -81,8 +89,9 @@ impl<'a> Cut<'a> {
             }
             _ => None,
         };
+        let hint = remembered.map(Hint::new);
         let chooser = self.options.chooser().with_chunk(chunk);
-        let tree = self.tree()(block, values, chooser)?;
+        let tree = self.tree()(block, values, chooser.with_hint(hint.as_ref()))?;
         Ok(Some(First { block, tree }))
     }
 
@@ -102,7 +111,11 @@ impl<'a> Cut<'a> {
     }
 
     /// The chunk of these trees, what they have in common moved to shared parts.
-    fn chosen(self, mut nodes: Vec<Option<Node>>) -> Result<ChosenChunk<'a>> {
+    fn chosen(
+        self,
+        mut nodes: Vec<Option<Node>>,
+        example: Option<Example>,
+    ) -> Result<ChosenChunk<'a>> {
         let options = self.options;
         let (dictionary, sharing) = share(&self.inputs, self.codes.as_ref(), &mut nodes, options)?;
         let mut shared: Vec<Vec<u8>> = dictionary.into_iter().collect();
@@ -135,6 +148,7 @@ impl<'a> Cut<'a> {
             len: self.array.values.len(),
             references: Vec::new(),
             same: false,
+            example,
         })
     }
 }
@@ -157,7 +171,8 @@ pub(super) fn trees_like_first(
                 block,
                 tree: tree(block, values, chooser)?,
             };
-            trees_behind(first, inputs, chooser, tree)
+            let example = Example::of(&first.tree, &POOL);
+            trees_behind(first, &example, inputs, chooser, tree)
         }
         None => Ok(vec![None; inputs.len()]),
     }
@@ -171,12 +186,13 @@ fn first_with_values<'i>(inputs: &'i [BlockInput<'_>]) -> Option<(usize, Values<
 /// The tree of the first block, and those of the blocks behind it, for which it is the hint.
 fn trees_behind(
     first: First,
+    example: &Example,
     inputs: &[BlockInput<'_>],
     chooser: Chooser<'_>,
     tree: impl Fn(usize, Values<'_>, Chooser<'_>) -> Result<Node> + Sync,
 ) -> Result<Vec<Option<Node>>> {
     let (before, behind) = inputs.split_at(inputs.len().min(first.block + 1));
-    let others = trees_like(&first.tree, behind, chooser, |i, values, chooser| {
+    let others = trees_like(example, behind, chooser, |i, values, chooser| {
         tree(before.len() + i, values, chooser)
     })?;
     let before = std::iter::repeat_n(None, first.block);
@@ -185,7 +201,7 @@ fn trees_behind(
 
 /// The trees of blocks, with the hint of another.
 fn trees_like(
-    example: &Node,
+    example: &Example,
     inputs: &[BlockInput<'_>],
     chooser: Chooser<'_>,
     tree: impl Fn(usize, Values<'_>, Chooser<'_>) -> Result<Node> + Sync,

@@ -12,7 +12,7 @@ use super::shared_dictionary::Sharing;
 use super::summary::{BlockSummary, Sketch};
 use super::verify::Verifier;
 use crate::decode::SharedDictionary;
-use crate::encode::{Chooser, Profile, Rules, Stats};
+use crate::encode::{Chooser, Example, Profile, Rules, Stats};
 use crate::encodings::{POOL, opener};
 use crate::error::{Error, Result};
 use crate::format::block::{self, Parsed, Parts};
@@ -57,6 +57,8 @@ pub(crate) struct ChosenChunk<'a> {
     pub references: Vec<usize>,
     /// Whether it is equal to its reference column, so that its blocks are not written.
     pub same: bool,
+    /// The tree for later row groups to try first.
+    pub example: Option<Example>,
 }
 
 /// A block whose encodings are chosen.

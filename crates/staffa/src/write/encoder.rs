@@ -5,21 +5,21 @@
 //! a file of many small chunks each index stands behind the last chunk of its leaf: see [`indexes_follow`].
 
 use std::io::Write;
-use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 
 use super::chunk::EncodedChunk;
 use super::plan::Plan;
+use super::remembered::Remembered;
 use super::summary::LeafSummary;
 use super::{WriteSummary, chunk_statistics, row_group};
-use crate::arrow::{Leaf, concat};
+use crate::arrow::{Leaf, concat_owned};
 use crate::encode::Access;
 use crate::error::{Error, Result};
 use crate::format::{
-    BitSet, BlockEntry, ChunkEntry, ChunkSummary, ColumnIndex, DERIVED_COLUMNS, FORMAT_VERSION,
-    Features, FooterParts, HEADER_BYTES, IndexEntry, Metadata, PartEntry, SMALL_CHUNK_BYTES,
-    Summary, bounds_overlap, checksum, header, shared_dictionary,
+    BitSet, BlockEntry, ChunkEntry, ChunkSummary, DERIVED_COLUMNS, FORMAT_VERSION, Features,
+    FooterParts, HEADER_BYTES, IndexEntry, Metadata, PartEntry, SMALL_CHUNK_BYTES, Summary,
+    bounds_overlap, checksum, header, shared_dictionary,
 };
 use crate::limits::Limits;
 
@@ -31,7 +31,8 @@ pub(super) struct Encoder<W> {
     pending: Vec<RecordBatch>,
     pending_rows: usize,
     pending_bytes: usize,
-    indexes: Vec<ColumnIndex>,
+    /// The column index of every leaf, as it will be written.
+    indexes: Vec<Vec<u8>>,
     /// Places of the column indexes that are written.
     index_entries: Vec<IndexEntry>,
     leaf_summaries: Vec<LeafSummary>,
@@ -41,6 +42,7 @@ pub(super) struct Encoder<W> {
     /// Of all bytes so far.
     hasher: twox_hash::xxhash3_128::Hasher,
     row_groups: Vec<u32>,
+    remembered: Remembered,
     summary: WriteSummary,
     /// Set while rows are being encoded: after an error they are lost, and the file must not be
     /// finished.
@@ -58,13 +60,14 @@ impl<W: Write + Send> Encoder<W> {
             pending: Vec::new(),
             pending_rows: 0,
             pending_bytes: 0,
-            indexes: vec![ColumnIndex::default(); leaves],
+            indexes: vec![Vec::new(); leaves],
             index_entries: Vec::new(),
             leaf_summaries: vec![LeafSummary::default(); leaves],
             chunk_summaries: vec![Vec::new(); leaves],
             metadata,
             hasher: twox_hash::xxhash3_128::Hasher::new(),
             row_groups: Vec::new(),
+            remembered: Remembered::default(),
             summary: WriteSummary::default(),
             broken: false,
         };
@@ -152,7 +155,7 @@ impl<W: Write + Send> Encoder<W> {
             / self.pending_rows.max(1) as u128) as usize;
         self.pending_rows -= rows;
         // Dictionaries that do not fit into one: each batch becomes a row group of its own.
-        let groups = concat(&self.plan.schema, &group)?.map_or(group, |batch| vec![batch]);
+        let groups = concat_owned(&self.plan.schema, group)?;
         for (i, batch) in groups.iter().enumerate() {
             self.row_group(batch, last && i + 1 == groups.len())?;
         }
@@ -167,7 +170,8 @@ impl<W: Write + Send> Encoder<W> {
                 batch.num_rows()
             ))
         })?;
-        let chunks = row_group::encode(&self.plan, batch, self.summary.rows)?;
+        let (plan, remembered) = (&self.plan, &mut self.remembered);
+        let chunks = row_group::encode(plan, batch, self.summary.rows, remembered)?;
         for (leaf, summary) in self.leaf_summaries.iter_mut().enumerate() {
             summarise(&chunks, leaf, summary)?;
         }
@@ -191,10 +195,10 @@ impl<W: Write + Send> Encoder<W> {
         self.row_groups.push(rows);
         let indexes_follow = last && indexes_follow(&chunks);
         for (leaf, chunk) in chunks.into_iter().enumerate() {
-            let entry = Arc::new(self.put_chunk(leaf, chunk)?);
+            let entry = self.put_chunk(leaf, chunk)?;
             let index = self.indexes.get_mut(leaf);
             let index = index.ok_or_else(|| Error::internal("a chunk without a column index"))?;
-            index.chunks.push(entry);
+            entry.append_to(index);
             if indexes_follow {
                 self.put_index(leaf)?;
             }
@@ -255,8 +259,7 @@ impl<W: Write + Send> Encoder<W> {
     /// Writes the column index of the next leaf.
     fn put_index(&mut self, leaf: usize) -> Result<()> {
         let index = self.indexes.get_mut(leaf).map(std::mem::take);
-        let index = index.ok_or_else(|| Error::internal("a leaf without a column index"))?;
-        let bytes = index.write();
+        let bytes = index.ok_or_else(|| Error::internal("a leaf without a column index"))?;
         let before = self.index_entries.last();
         let end = before.map_or(HEADER_BYTES, |entry| entry.offset + entry.bytes);
         self.index_entries.push(IndexEntry {

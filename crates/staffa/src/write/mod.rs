@@ -11,6 +11,7 @@ pub(crate) mod correlate;
 mod encoder;
 mod options;
 mod plan;
+mod remembered;
 pub(crate) mod rounding;
 mod row_group;
 mod shared_dictionary;

@@ -9,6 +9,7 @@ use super::chunk::{ChosenChunk, ChunkOptions, EncodedChunk, Reference};
 use super::chunk_statistics::sum_of;
 use super::correlate;
 use super::plan::{ColumnPlan, Plan};
+use super::remembered::Remembered;
 use super::unsupported_value::explained;
 use crate::arrow::{Domain, Layout, Leaf, shred};
 use crate::encode::{Access, Profile, Rules};
@@ -22,30 +23,40 @@ pub(super) fn encode(
     plan: &Plan,
     batch: &RecordBatch,
     first_row: u64,
+    remembered: &mut Remembered,
 ) -> Result<Vec<EncodedChunk>> {
     let mut leaves = shred(batch, &plan.layout)?;
-    for (array, column) in leaves.iter_mut().zip(&plan.columns) {
-        if let Some(rounding) = column.rounding {
-            rounding.apply(array)?;
-        }
-    }
-    for (array, leaf) in leaves.iter().zip(plan.layout.leaves()) {
-        check_offsets(array, leaf)?;
-        check_domain(array, leaf, first_row)?;
-    }
     let encode = || {
+        round_and_check(&mut leaves, plan, first_row)?;
         let work = leaves.iter().zip(plan.layout.leaves()).zip(&plan.columns);
-        let mut chosen = map_parallel(work, |((array, leaf), column)| {
+        let mut chosen = map_parallel(work.enumerate(), |(i, ((array, leaf), column))| {
             let options = chunk_options(plan, column, leaf, array);
-            choose(array, options)
+            choose(array, options, remembered.example(i))
                 .map_err(|e| explained(e, (array, leaf), options, batch, first_row))
         })?;
+        remembered.keep_examples(&mut chosen);
         if plan.options.relate {
-            correlate::correlate(&mut chosen, correlate::LEAST_GAIN)?;
+            let relations = &mut remembered.relations;
+            correlate::correlate(&mut chosen, correlate::LEAST_GAIN, relations)?;
         }
-        finish(&chosen, &plan.layout)
+        finish(chosen, &plan.layout)
     };
     plan.threads.run(encode)
+}
+
+/// Rounds floats where that is asked for, and refuses what no file holds: the first leaf's error, whatever
+/// the number of threads.
+fn round_and_check(leaves: &mut [LeafArray], plan: &Plan, first_row: u64) -> Result<()> {
+    let leaves = leaves.iter_mut().zip(plan.layout.leaves());
+    let checked = map_parallel(leaves.zip(&plan.columns), |((array, leaf), column)| {
+        let rounded = column.rounding.map(|rounding| rounding.apply(array));
+        let checked = rounded.transpose().and_then(|_| {
+            check_offsets(array, leaf)?;
+            check_domain(array, leaf, first_row)
+        });
+        Ok(checked)
+    });
+    checked?.into_iter().collect()
 }
 
 /// About how many bytes a block decodes to at most: what one value costs to read. Floats of lists are
@@ -106,28 +117,34 @@ fn chunk_options<'a>(
     }
 }
 
-/// Finishes the chunks: first those with trees of their own, then those derived from them.
-fn finish(chosen: &[ChosenChunk<'_>], layout: &Layout) -> Result<Vec<EncodedChunk>> {
-    let finish = |leaf: usize, references: &[Reference<'_>]| {
-        let chunk = chosen.get(leaf);
-        let chunk = chunk.ok_or_else(|| Error::internal("a leaf without a chunk"))?;
+/// Finishes the chunks: first those with trees of their own, then those derived from them. The trees of a
+/// chunk go as soon as it is encoded.
+fn finish(chosen: Vec<ChosenChunk<'_>>, layout: &Layout) -> Result<Vec<EncodedChunk>> {
+    let finish = |leaf: usize, chunk: ChosenChunk<'_>, references: &[Reference<'_>]| {
         let path = || layout.leaves().get(leaf).map(|leaf| leaf.path.to_string());
         let encoded = chunk.finish(references);
         encoded.map_err(|e| e.at(|place| place.column = path()))
     };
-    let alone = map_parallel(chosen.iter().enumerate(), |(leaf, chunk)| {
-        let is_alone = chunk.references.is_empty();
-        is_alone.then(|| finish(leaf, &[])).transpose()
+    let types: Vec<_> = chosen.iter().map(|chunk| chunk.ty).collect();
+    let finished = map_parallel(chosen.into_iter().enumerate(), |(leaf, chunk)| {
+        if chunk.references.is_empty() {
+            Ok((Some(finish(leaf, chunk, &[])?), None))
+        } else {
+            Ok((None, Some(chunk)))
+        }
     })?;
-    let reference = |&leaf: &usize| match (chosen.get(leaf), alone.get(leaf)) {
-        (Some(ChosenChunk { ty, .. }), Some(Some(chunk))) => Ok(Reference { ty: *ty, chunk }),
+    let (alone, derived): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
+    let reference = |&leaf: &usize| match (types.get(leaf), alone.get(leaf)) {
+        (Some(ty), Some(Some(chunk))) => Ok(Reference { ty: *ty, chunk }),
         _ => Err(Error::internal("a reference column that is derived itself")),
     };
-    let derived = map_parallel(chosen.iter().enumerate(), |(leaf, chunk)| {
+    let derived = map_parallel(derived.into_iter().enumerate(), |(leaf, chunk)| {
+        let Some(chunk) = chunk else {
+            return Ok(None);
+        };
         let references = chunk.references.iter().map(reference);
         let references = references.collect::<Result<Vec<_>>>()?;
-        let is_derived = !references.is_empty();
-        is_derived.then(|| finish(leaf, &references)).transpose()
+        finish(leaf, chunk, &references).map(Some)
     })?;
     let all = alone.into_iter().zip(derived);
     all.map(|(alone, derived)| alone.or(derived))

@@ -5,7 +5,7 @@
 //!                                                        AtomicFile: temporary file -> sync -> rename
 //! ```
 //!
-//! Memory is bounded by one row group and its encoding, and by the column indexes (some 120 bytes
+//! Memory is bounded by one row group and its encoding, and by the column indexes (some 50 bytes
 //! per block).
 
 use std::fmt;

@@ -12,6 +12,7 @@
 mod common;
 mod encodings;
 mod refusals;
+mod row_groups;
 mod statistics;
 
 use std::fs;

@@ -35,19 +35,20 @@ fn pack_ints<T: Int>(values: &[T], width: u32, out: &mut Vec<u8>) -> bool {
     }
     let mask = mask::<T>(width);
     out.reserve(tail_bytes(values.len(), width));
-    let (mut held, mut bits) = (0u128, 0);
+    let (mut held, mut bits) = (0u64, 0);
     for &value in values {
-        held |= u128::from((value & mask).to_u64()) << bits;
+        let value = (value & mask).to_u64();
+        held |= value << bits;
         bits += width;
-        while bits >= 8 {
-            out.push(held as u8);
-            held >>= 8;
-            bits -= 8;
+        if bits >= 64 {
+            out.extend_from_slice(&held.to_le_bytes());
+            bits -= 64;
+            // What of the value did not fit; by 64 bits all of it did.
+            held = value.checked_shr(width - bits).unwrap_or(0);
         }
     }
-    if bits > 0 {
-        out.push(held as u8);
-    }
+    let rest = held.to_le_bytes();
+    out.extend_from_slice(&rest[..bits.div_ceil(8) as usize]);
     true
 }
 

@@ -65,7 +65,7 @@ impl Encoding for Text {
         let few = stats
             .dictionary()
             .is_some_and(|coded| coded.firsts.len() * 48 < strings.len());
-        !few && strings.contents().len() >= 64 && shapes::likely(strings)
+        !few && !stats.is_few_strings() && strings.contents().len() >= 64 && shapes::likely(strings)
     }
 
     /// Templates and words do not grow with the rows.

@@ -307,7 +307,8 @@ impl Scan {
 
     /// Whether blocks are taken from the [`Cache`](crate::Cache) of the file, and kept there for the next
     /// scan: for tables that are scanned again and again. No by default: a large scan drops what other
-    /// readers have kept.
+    /// readers have kept. Behind a filter, blocks of nested columns that no row needed are not kept, and of
+    /// a file elsewhere they are asked for again.
     #[must_use]
     pub fn cached(mut self, on: bool) -> Self {
         let reads = self.file.reads().clone();

@@ -268,7 +268,9 @@ impl Steps {
         while self.next_task.is_some() {
             let ahead: u64 = self.windows.iter().map(|window| window.bytes).sum();
             let most = if limited { self.done + 1 } else { usize::MAX };
-            if !self.windows.is_empty() && (ahead >= most_ahead || self.windows.len() >= most) {
+            let enough =
+                ahead >= most_ahead || self.windows.len() >= most || self.is_cached_ahead();
+            if !self.windows.is_empty() && enough {
                 return Ok(());
             }
             let window = self.next_window()?;
@@ -276,6 +278,12 @@ impl Steps {
             self.windows.push_back(window);
         }
         Ok(())
+    }
+
+    /// Whether row groups that need no bytes are ahead: what the cache has of more would only be held.
+    fn is_cached_ahead(&self) -> bool {
+        let idle = |window: &&Window| window.bytes == 0;
+        self.file.reads().cached && self.windows.iter().filter(idle).count() > 1
     }
 
     /// The tasks of the next row group.
@@ -322,7 +330,9 @@ impl Steps {
             plan.add_test_ranges(&selected, &mut at_once)?;
             plan.add_row_ranges(&selected, &mut at_once)?;
         }
-        if bytes_of(&at_once) < AT_ONCE_BYTES {
+        // Where the cache has all that the filter reads, nothing is gained by asking for rows before it is known which.
+        let filters_now = self.file.reads().cached && ranges.is_empty();
+        if !filters_now && bytes_of(&at_once) < AT_ONCE_BYTES {
             ranges = at_once;
         }
         Ok(Window::new(Stage::Filter(tasks), row_group, ranges))

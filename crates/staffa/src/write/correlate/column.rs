@@ -17,6 +17,8 @@ use crate::values::{
 const LEAST_ROWS: usize = 256;
 /// Rows by which a pair is judged.
 const SAMPLED: usize = 2048;
+/// Rows from all parts of the block whose words are at hand.
+pub(super) const SPREAD: usize = 512;
 
 /// One block of a column: the one by which pairs are judged.
 pub(super) struct Column {
@@ -33,6 +35,9 @@ pub(super) struct Column {
 
 impl Column {
     pub(super) fn of(chosen: &ChosenChunk<'_>) -> Result<Option<Self>> {
+        if !chosen.references.is_empty() {
+            return Ok(None);
+        }
         let block = chosen.blocks.get(judged(chosen));
         let Some(block) = block.filter(|block| block.input.len >= LEAST_ROWS) else {
             return Ok(None);
@@ -64,22 +69,27 @@ pub(super) fn judged(chosen: &ChosenChunk<'_>) -> usize {
     chosen.blocks.len().saturating_sub(1) / 2
 }
 
-/// A stream of one block, row by row.
+/// A stream of one block: its words in some rows, and which rows have equal words.
 pub(super) struct View {
     pub(super) ty: PhysicalType,
     /// Whether the words are codes of a dictionary.
     pub(super) codes: bool,
-    /// Sign-extended; 0 where there is no value.
+    /// Rows of the block.
+    pub(super) len: usize,
+    /// The words of the rows of [`spread`], sign-extended; 0 where there is no value.
     pub(super) words: Vec<u64>,
-    /// The code of every word among the distinct ones.
-    pub(super) ids: Vec<u32>,
+    /// The same words between 0 and 1: where most of them are, others cut off.
+    pub(super) shares: Vec<f32>,
     /// Bytes that the stream takes alone.
     pub(super) bytes: usize,
-    pub(super) distinct: usize,
-    /// Rows to judge pairs by, those of equal words together.
-    pub(super) rows: Vec<u32>,
-    /// For each of these rows, whether it has the word of the one before.
-    pub(super) together: Vec<bool>,
+    /// What tells by which columns it may be grouped; `None` for numbers behind codes.
+    pub(super) groups: Option<Groups>,
+}
+
+/// Rows from all parts of a block: the same for all columns, and so the words of two are pairs.
+pub(super) fn spread(len: usize) -> impl Iterator<Item = usize> {
+    let rows = len.min(SPREAD);
+    (0..rows).map(move |i| i * len / rows)
 }
 
 impl View {
@@ -95,23 +105,21 @@ impl View {
         let Some(words) = words_by_row(block, stream.borrow(), kind)? else {
             return Ok(None);
         };
-        let Some(Coded { codes: ids, firsts }) = distinct::of(Values::U64(&words), usize::MAX)
-        else {
-            return Ok(None);
-        };
-        if firsts.len() < 2 {
+        // Numbers of 16 bits: a block has no more rows.
+        let coded = distinct::of(Values::U64(&words), 1 << 16);
+        if coded.as_ref().is_some_and(|coded| coded.firsts.len() < 2) {
             return Ok(None);
         }
-        let (rows, together) = sample(&words, firsts.len());
+        let len = words.len();
+        let words = spread_words(&words);
         Ok(Some(Self {
             ty: stream.borrow().physical_type(),
             codes: node.encoding == Dictionary.info().id,
+            len,
+            shares: shares(&words),
             words,
-            ids,
             bytes: stream_node(node, from).map_or(0, Node::size),
-            distinct: firsts.len(),
-            rows,
-            together,
+            groups: coded.map(|coded| Groups::of(&coded)),
         }))
     }
 
@@ -125,17 +133,39 @@ impl View {
             return Ok(None);
         }
         let words = words_by_row(block, values, kind)?;
-        Ok(words.map(|words| Self {
+        let len = words.as_ref().map_or(0, Vec::len);
+        Ok(words.map(|words| spread_words(&words)).map(|words| Self {
             ty: values.physical_type(),
             codes: false,
+            len,
+            shares: shares(&words),
             words,
-            ids: Vec::new(),
             bytes: root.size(),
-            distinct: 0,
-            rows: Vec::new(),
-            together: Vec::new(),
+            groups: None,
         }))
     }
+}
+
+fn spread_words(words: &[u64]) -> Vec<u64> {
+    spread(words.len())
+        .filter_map(|row| words.get(row).copied())
+        .collect()
+}
+
+/// Words as shares of the range in which most of them are, or of all where these are equal.
+fn shares(words: &[u64]) -> Vec<f32> {
+    let numbers = || words.iter().map(|word| *word as i64);
+    let mut sorted: Vec<i64> = numbers().collect();
+    sorted.sort_unstable();
+    let at = |share: f64| sorted.get((sorted.len() as f64 * share) as usize).copied();
+    let most = at(0.04).zip(at(0.96)).filter(|(low, high)| low < high);
+    let all = sorted.first().copied().zip(sorted.last().copied());
+    let Some((low, high)) = most.or(all.filter(|(low, high)| low < high)) else {
+        return vec![0.0; words.len()];
+    };
+    let width = high.wrapping_sub(low) as u64 as f64;
+    let share = |number: i64| number.clamp(low, high).wrapping_sub(low) as u64 as f64 / width;
+    numbers().map(|number| share(number) as f32).collect()
 }
 
 /// The words of a block widened to 64 bits, one for every row; `None` for other types.
@@ -161,32 +191,75 @@ fn words_by_row(
     Ok(Some(words))
 }
 
+/// The rows of a block by their words.
+pub(super) struct Groups {
+    /// The number of every row's word among the distinct ones.
+    pub(super) ids: Vec<u16>,
+    pub(super) distinct: usize,
+    /// Bits of a row by how often each word occurs.
+    pub(super) entropy: f64,
+    /// How likely two rows have the same word.
+    pub(super) collision: f64,
+    /// Rows to judge pairs by, all rows of a word or none, those of equal words together.
+    pub(super) rows: Vec<u16>,
+    /// For each of these rows, whether it has the word of the one before.
+    pub(super) together: Vec<bool>,
+}
+
+impl Groups {
+    fn of(coded: &Coded) -> Self {
+        let step = (coded.codes.len() / (2 * SAMPLED)).max(1);
+        let some: Vec<u32> = coded.codes.iter().step_by(step).copied().collect();
+        let counts = Coded::counts_of(&some, coded.firsts.len());
+        let (mut entropy, mut collision) = (0.0, 0.0);
+        for count in counts.into_iter().filter(|count| *count > 0) {
+            let share = f64::from(count) / some.len() as f64;
+            entropy -= share * share.log2();
+            collision += share * share;
+        }
+        let (rows, together) = sample(coded);
+        Self {
+            ids: coded.codes.iter().map(|code| *code as u16).collect(),
+            distinct: coded.firsts.len(),
+            entropy,
+            collision,
+            rows,
+            together,
+        }
+    }
+}
+
 /// Rows to judge pairs by, all rows of a word or none, and whether each has the word of the one
 /// before.
-fn sample(words: &[u64], distinct: usize) -> (Vec<u32>, Vec<bool>) {
-    let parts = (words.len() / SAMPLED).max(1) as u64;
-    let rows = (0u32..).zip(words.iter().copied());
+fn sample(coded: &Coded) -> (Vec<u16>, Vec<bool>) {
+    let parts = (coded.codes.len() / SAMPLED).max(1);
+    // The words in no particular order, so that the first of them stand for all.
+    let hash = |code: u32| u64::from((code + 1).wrapping_mul(0x9e37_79b1));
+    let key = |(row, code): (usize, &u32)| hash(*code) << 32 | u64::from(*code) << 16 | row as u64;
+    let rows = coded.codes.iter().enumerate();
     // A few groups cannot be sampled by their words.
-    let mut sampled: Vec<(u32, u64)> = if (distinct as u64) < parts * 16 {
-        rows.step_by(parts as usize).collect()
+    let mut sampled: Vec<u64> = if coded.firsts.len() < parts * 16 {
+        rows.step_by(parts).map(key).collect()
     } else {
-        let picked = rows.filter(|(_, word)| hash(*word).is_multiple_of(parts));
-        let picked: Vec<(u32, u64)> = picked.collect();
+        let is_picked = |code: u32| (hash(code) * parts as u64) >> 32 == 0;
+        let codes = 0..coded.firsts.len() as u32;
+        let picked: Vec<bool> = codes.map(is_picked).collect();
+        let is_picked = |code: u32| picked.get(code as usize).is_some_and(|picked| *picked);
+        let picked: Vec<u64> = rows
+            .filter(|(_, code)| is_picked(**code))
+            .map(key)
+            .collect();
         // From all parts of the block, also where one word has most rows.
         let step = picked.len().div_ceil(SAMPLED * 2).max(1);
         picked.into_iter().step_by(step).collect()
     };
-    // Groups in no particular order, so that the first of them stand for all.
-    sampled.sort_by_cached_key(|(_, word)| (hash(*word), *word));
-    let together = sampled.array_windows().map(|[(_, a), (_, b)]| a == b);
+    sampled.sort_unstable();
+    let together = sampled.array_windows().map(|[a, b]| a >> 16 == b >> 16);
     let together = std::iter::once(false).chain(together).collect();
-    (sampled.into_iter().map(|(row, _)| row).collect(), together)
-}
-
-fn hash(word: u64) -> u64 {
-    // So that 0, which is common and stands for NULL, is a word like any other.
-    let word = word ^ 0xa076_1d64_78bd_642f;
-    (word ^ word >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+    (
+        sampled.into_iter().map(|key| key as u16).collect(),
+        together,
+    )
 }
 
 /// Words widened to 64 bits.

@@ -4,10 +4,10 @@ use super::super::chunk::{ChosenBlock, ChosenChunk, Trees, validity_chooser};
 use super::column::{from_of, judged, kind, stream, stream_node, stream_of};
 use super::{Derivation, LEAST_BYTES};
 use crate::decode::{ReferenceBlock, ReferenceStream, StreamOf};
-use crate::encode::{Encoding, Hint, Stats};
+use crate::encode::{Encoding, Example, Hint, Stats};
 use crate::encodings::dictionary::Dictionary;
 use crate::encodings::difference::Difference;
-use crate::encodings::opener;
+use crate::encodings::{POOL, opener};
 use crate::error::{Error, Result};
 use crate::format::{BitSet, Node, block};
 use crate::limits::Limits;
@@ -166,9 +166,9 @@ fn derive_values(
         .collect();
     // The example is the tree of the whole block; the hint is that of its stream.
     let hint = example.and_then(|root| stream_node(root, from));
-    let hint = hint
-        .filter(|node| node.encoding == encoding.info().id)
-        .map(Hint::new);
+    let hint = hint.filter(|node| node.encoding == encoding.info().id);
+    let hint = hint.map(|node| Example::of(node, &POOL));
+    let hint = hint.as_ref().map(Hint::new);
     let chooser = column.options.chooser().below(encoding);
     let chooser = chooser.with_hint(hint.as_ref()).with_references(&streams);
     let stats = Stats::new(target, kind(from, column.options.kind));

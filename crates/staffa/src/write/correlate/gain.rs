@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::column::{Column, View};
+use super::column::{Column, SPREAD, View};
 use super::{Derivation, TRIES, sum};
 use crate::encode::{Chooser, Encoding};
 use crate::encodings::difference::Difference;
@@ -36,7 +36,8 @@ pub(super) fn best_derivations(
         let view = view.as_ref().filter(suits)?;
         (other != leaf).then_some((other, view))
     });
-    let mut counts = vec![0; column.stream.as_ref().map_or(0, |view| view.distinct)];
+    let groups_of = |view: &View| view.groups.as_ref().map_or(0, |groups| groups.distinct);
+    let mut counts = vec![0; column.stream.as_ref().map_or(0, groups_of)];
     let groupers = match column.stream.as_ref().filter(|_| groups) {
         Some(view) => groupers(view, others.clone(), &mut counts),
         None => Vec::new(),
@@ -111,10 +112,16 @@ fn nearest(leaf: usize, rows: usize, columns: usize) -> Range<usize> {
 /// Bytes saved where only the rows in which two validities differ are stored.
 fn validity_gain(column: &Column, other: &Column) -> Option<f64> {
     let ((valid, bytes), (others, _)) = (column.validity.as_ref()?, other.validity.as_ref()?);
-    let words = valid.words().iter().zip(others.words());
-    let differing: u32 = words.map(|(a, b)| (a ^ b).count_ones()).sum();
-    let saved = *bytes as f64 - 8.0 - 2.5 * f64::from(differing);
-    (saved > 0.0).then_some(saved)
+    let saved = |differing: u32| *bytes as f64 - 8.0 - 2.5 * f64::from(differing);
+    let mut differing = 0;
+    for (valid, others) in valid.words().chunks(32).zip(others.words().chunks(32)) {
+        let words = valid.iter().zip(others);
+        differing += words.map(|(a, b)| (a ^ b).count_ones()).sum::<u32>();
+        if saved(differing) <= 0.0 {
+            return None;
+        }
+    }
+    Some(saved(differing))
 }
 
 /// Bits of the range in which most numbers are.
@@ -133,29 +140,40 @@ fn difference_bytes(view: &View, other: &View) -> Option<f64> {
     if view.ty != other.ty || view.codes != other.codes {
         return None;
     }
-    let rows = view.words.len();
+    let rows = view.len;
     let now = view.bytes as f64 * 8.0 / rows as f64;
-    let width = |sampled: usize| {
-        let pairs = view
-            .words
-            .iter()
-            .zip(&other.words)
-            .step_by((rows / sampled).max(1));
-        let mut differences: Vec<i64> = pairs.map(|(a, b)| a.wrapping_sub(*b) as i64).collect();
-        differences.sort_unstable();
-        width_of_most(&differences)
+    let differences = |step: usize| {
+        let pairs = view.words.iter().step_by(step);
+        let pairs = pairs.zip(other.words.iter().step_by(step));
+        pairs.map(|(a, b)| a.wrapping_sub(*b) as i64)
     };
-    if width(32) > now + 1.0 {
+    if width_at_a_glance(differences(SPREAD / 32)) > now + 1.0 {
         return None;
     }
-    let bits = width(512);
+    let mut differences: Vec<i64> = differences(1).collect();
+    differences.sort_unstable();
+    let bits = width_of_most(&differences);
     (!view.codes || bits == 0.0).then_some(rows as f64 * bits / 8.0)
+}
+
+/// Bits of the range of a few numbers without the least and the greatest.
+fn width_at_a_glance(numbers: impl Iterator<Item = i64>) -> f64 {
+    let (mut least, mut second) = (i64::MAX, i64::MAX);
+    let (mut most, mut last_but_one) = (i64::MIN, i64::MIN);
+    for number in numbers {
+        second = second.min(least.max(number));
+        least = least.min(number);
+        last_but_one = last_but_one.max(most.min(number));
+        most = most.max(number);
+    }
+    let range = last_but_one.wrapping_sub(second) as u64;
+    f64::from(64 - range.leading_zeros())
 }
 
 /// [`grouped_bytes`] by few rows, which rules most pairs out: few rows flatter a pair.
 fn glance(view: &View, other: &View, counts: &mut [usize]) -> Option<f64> {
-    let most = view.bytes as f64 * 1.3;
-    grouped_bytes(GLANCED / 4, view, other, counts, most)?;
+    let most = view.bytes as f64;
+    grouped_bytes(GLANCED / 4, view, other, counts, most * 1.1)?;
     grouped_bytes(GLANCED, view, other, counts, most)
 }
 
@@ -168,23 +186,23 @@ fn grouped_bytes(
     counts: &mut [usize],
     most: f64,
 ) -> Option<f64> {
-    let rows = other.rows.get(..rows).unwrap_or(&other.rows);
-    let together = other.together.get(..rows.len())?;
-    let ids: Vec<u32> = rows
-        .iter()
-        .map(|row| view.ids.get(*row as usize).copied())
-        .collect::<Option<_>>()?;
-    let (mut same, mut equal) = (0usize, 0usize);
-    for ([a, b], together) in ids.array_windows().zip(together.iter().skip(1)) {
-        same += usize::from(*together);
-        equal += usize::from(*together && a == b);
-    }
-    if same * 8 < rows.len() || equal * 6 < same {
+    let (groups, others) = (view.groups.as_ref()?, other.groups.as_ref()?);
+    let rows = others.rows.get(..rows).unwrap_or(&others.rows);
+    let together = others.together.get(..rows.len())?;
+    let same = together.iter().skip(1).filter(|same| **same).count();
+    if same * 8 < rows.len() {
         return None;
     }
-    let scale = view.words.len() as f64 / rows.len() as f64;
+    let id = |row: &u16| groups.ids.get(usize::from(*row)).copied();
+    let ids: Vec<u16> = rows.iter().map(id).collect::<Option<_>>()?;
+    let pairs = ids.array_windows().zip(together.iter().skip(1));
+    let equal = pairs.filter(|([a, b], together)| **together && a == b);
+    if (equal.count() as f64) < least_equal(same as f64, groups.collision) {
+        return None;
+    }
+    let scale = view.len as f64 / rows.len() as f64;
     let codes = view.codes && other.codes;
-    let entry_bits = (view.distinct as f64).log2();
+    let entry_bits = (groups.distinct as f64).log2();
     // Lower bound per entry: stop counting once the entries alone exceed `most`.
     let least_bits = if codes { 1.0 } else { entry_bits };
     let most_entries = (most * 8.0 / least_bits / scale) as usize;
@@ -196,21 +214,36 @@ fn grouped_bytes(
         .map(|rows| *rows as f64 / sampled);
     let entropy: f64 = shares.map(|share| -share * share.log2()).sum();
     let entries = entries as f64 * scale;
-    let one_to_one = codes && entries < 1.05 * view.distinct as f64;
+    let one_to_one = codes && entries < 1.05 * groups.distinct as f64;
     let entry_bits = if one_to_one { 1.0 } else { entry_bits };
-    let starts = if entries > other.distinct as f64 * 1.001 {
-        other.distinct as f64 * 2.0
+    let starts = if entries > others.distinct as f64 * 1.001 {
+        others.distinct as f64 * 2.0
     } else {
         0.0
     };
-    let bytes = (view.words.len() as f64 * entropy * 1.1 + entries * entry_bits + starts) / 8.0;
+    // Ranks of rare words, as of flags, come as near to their entropy as the words do alone.
+    let rows = view.len as f64;
+    let above = if groups.entropy < 1.0 {
+        (view.bytes as f64 * 8.0 / (groups.entropy * rows)).clamp(1.1, 4.0)
+    } else {
+        1.1
+    };
+    let bytes = (rows * entropy * above + entries * entry_bits + starts) / 8.0;
     (bytes < most).then_some(bytes)
+}
+
+/// Of `same` pairs of rows with the same word of the reference column, those that have the same word of
+/// a column that it groups, at least: more than of any two rows, but for what chance makes of few.
+fn least_equal(same: f64, collision: f64) -> f64 {
+    let chance = (collision * (1.0 - collision) * same).sqrt();
+    let more = same * (collision + 0.15 * (1.0 - collision));
+    (more - chance).max(same / 6.0)
 }
 
 /// Distinct words of all groups, and the rows that have the most frequent word of their group, the
 /// next, and so on; `None` beyond `most_entries`.
 fn count_groups(
-    ids: &[u32],
+    ids: &[u16],
     together: &[bool],
     counts: &mut [usize],
     most_entries: usize,

@@ -20,7 +20,7 @@ use gain::best_derivations;
 use hashbrown::HashMap;
 
 use super::at_mut;
-use super::chunk::ChosenChunk;
+use super::chunk::{ChosenChunk, Trees};
 use crate::encode::{Encoding, Profile};
 use crate::error::Result;
 use crate::read::map_parallel;
@@ -37,7 +37,13 @@ const TRIES: usize = 3;
 /// Share of its bytes that a column must save for a derivation to be encoded at all.
 pub(crate) const LEAST_GAIN: f64 = 1.0 - WORTH;
 
+/// Columns that may be derived from each other: those of a table with more lie that close together.
+const WINDOW: usize = 1024;
+/// Derivations that are encoded at the same time.
+const AT_A_TIME: usize = 16;
+
 /// A column derived from reference columns: a candidate.
+#[derive(Clone)]
 struct Derivation {
     leaf: usize,
     /// Bytes of a block of the column alone.
@@ -53,6 +59,19 @@ struct Derivation {
     /// Bytes of a block that it is estimated to save.
     gain: f64,
 }
+
+/// The columns that a row group derived, for later row groups: as long as these derivations pay, and
+/// the columns take about as many bytes, no others are looked for but in row groups 1, 2, 4, 8 and so on.
+pub(crate) struct Relations {
+    derivations: Vec<Derivation>,
+    /// Bytes per row of all columns.
+    row_bytes: f64,
+    /// Row groups so far.
+    row_groups: usize,
+}
+
+/// Growth of the bytes per row after which derivations are looked for again.
+const GROWTH: f64 = 1.08;
 
 /// What became of a derivation.
 #[derive(Debug)]
@@ -70,26 +89,73 @@ pub(crate) struct Tried {
 }
 
 /// Derives columns from others where that is smaller, and lists what was tried. Derivations that
-/// seem to save less than the share `least_gain` are not listed.
-pub(crate) fn correlate(chosen: &mut [ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Tried>> {
+/// seem to save less than the share `least_gain` are not listed. `relations` are those of the row
+/// group before, and then of this one.
+pub(crate) fn correlate(
+    chosen: &mut [ChosenChunk<'_>],
+    least_gain: f64,
+    relations: &mut Option<Relations>,
+) -> Result<Vec<Tried>> {
     let mut trials = Trials {
         is_reference: vec![false; chosen.len()],
         tries: vec![0; chosen.len()],
+        taken: Vec::new(),
         log: Vec::new(),
     };
-    if chosen.iter().any(may_be_derived) {
-        for (leaf, reference) in equal_columns(chosen) {
-            trials.equal(chosen, leaf, reference)?;
-        }
-        for derivation in derivations(chosen, least_gain)? {
-            trials.derive(chosen, &derivation)?;
+    if !chosen.iter().any(may_be_derived) {
+        return Ok(trials.log);
+    }
+    for (leaf, reference) in equal_columns(chosen) {
+        trials.equal(chosen, leaf, reference)?;
+    }
+    let mut row_groups = 1;
+    if let Some(mut before) = relations.take() {
+        row_groups += before.row_groups;
+        before.row_groups = row_groups;
+        trials.derive_all(chosen, &before.derivations)?;
+        let all_taken = trials.taken.len() == before.derivations.len();
+        let is_as_before = all_taken && row_bytes(chosen) <= before.row_bytes * GROWTH;
+        if is_as_before && !row_groups.is_power_of_two() {
+            *relations = Some(before);
+            return Ok(trials.log);
         }
     }
+    trials.derive_all(chosen, &derivations(chosen, least_gain)?)?;
+    *relations = Some(Relations {
+        row_bytes: row_bytes(chosen),
+        derivations: trials.taken,
+        row_groups,
+    });
     Ok(trials.log)
+}
+
+/// Bytes per row of all columns.
+fn row_bytes(chosen: &[ChosenChunk<'_>]) -> f64 {
+    let rows = chosen.iter().map(|chunk| chunk.len).max();
+    let written = chosen.iter().filter(|chunk| !chunk.same);
+    let bytes: usize = written.map(ChosenChunk::size).sum();
+    bytes as f64 / rows.unwrap_or(0).max(1) as f64
 }
 
 /// The derivations that seem to save the most, of all columns.
 fn derivations(chosen: &[ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Derivation>> {
+    let mut all = Vec::new();
+    for (window, chunks) in chosen.chunks(WINDOW).enumerate() {
+        all.extend(derivations_of(chunks, window * WINDOW, least_gain)?);
+    }
+    all.sort_by(|a: &Derivation, b| {
+        let order = (a.leaf, &a.references).cmp(&(b.leaf, &b.references));
+        b.gain.total_cmp(&a.gain).then(order)
+    });
+    Ok(all)
+}
+
+/// Those of some columns that follow one another, of which the first is leaf `first`.
+fn derivations_of(
+    chosen: &[ChosenChunk<'_>],
+    first: usize,
+    least_gain: f64,
+) -> Result<Vec<Derivation>> {
     let columns: Vec<Option<Column>> = map_parallel(chosen, Column::of)?;
     let total: usize = columns.iter().flatten().map(Column::bytes).sum();
     let least_bytes = 128.max(total / 2000);
@@ -105,10 +171,11 @@ fn derivations(chosen: &[ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Deriva
     let all = chosen.iter().zip(&columns).enumerate();
     let all = map_parallel(all, |column| Ok(of_column(column)))?;
     let mut all: Vec<Derivation> = all.into_iter().flatten().flatten().collect();
-    all.sort_by(|a, b| {
-        let order = (a.leaf, &a.references).cmp(&(b.leaf, &b.references));
-        b.gain.total_cmp(&a.gain).then(order)
-    });
+    for derivation in &mut all {
+        derivation.leaf += first;
+        let references = derivation.references.iter_mut();
+        references.for_each(|(leaf, _)| *leaf += first);
+    }
     Ok(all)
 }
 
@@ -118,6 +185,7 @@ struct Trials {
     is_reference: Vec<bool>,
     /// By leaf: derivations that were encoded.
     tries: Vec<usize>,
+    taken: Vec<Derivation>,
     log: Vec<Tried>,
 }
 
@@ -138,29 +206,56 @@ impl Trials {
         Ok(())
     }
 
-    /// Derives a column where nothing speaks against it and its blocks really shrink.
-    fn derive(&mut self, chosen: &mut [ChosenChunk<'_>], derivation: &Derivation) -> Result<()> {
-        at_mut(chosen, derivation.leaf)?.options.cancel.check()?;
-        let refusal = self.refusal(chosen, derivation);
-        let mut entry = Tried::of(derivation, refusal.unwrap_or(""));
-        if refusal.is_none() {
-            *at_mut(&mut self.tries, derivation.leaf)? += 1;
-            let (trees, bytes) = derive(chosen, derivation)?;
-            (entry.bytes, entry.encoded, entry.taken) = (bytes, true, trees.is_some());
-            if let Some(trees) = trees {
-                let chunk = at_mut(chosen, derivation.leaf)?;
-                chunk.references.clone_from(&entry.references);
-                for (block, trees) in chunk.blocks.iter_mut().zip(trees) {
-                    block.trees = trees;
+    /// Derives columns, one derivation after the other, where nothing speaks against it and the blocks
+    /// really shrink. Those that do not depend on each other are encoded at the same time.
+    fn derive_all(
+        &mut self,
+        chosen: &mut [ChosenChunk<'_>],
+        mut derivations: &[Derivation],
+    ) -> Result<()> {
+        while let Some(first) = derivations.first() {
+            at_mut(chosen, first.leaf)?.options.cancel.check()?;
+            let apart = independent(derivations);
+            let (now, rest) = derivations.split_at(apart.max(1));
+            derivations = rest;
+            let derived = map_parallel(now, |derivation| {
+                let refusal = self.refusal(chosen, derivation);
+                let derived = refusal.is_none().then(|| derive(chosen, derivation));
+                Ok((refusal, derived.transpose()?))
+            })?;
+            for (derivation, (refusal, derived)) in now.iter().zip(derived) {
+                let mut entry = Tried::of(derivation, refusal.unwrap_or(""));
+                if let Some((trees, bytes)) = derived {
+                    (entry.bytes, entry.encoded, entry.taken) = (bytes, true, trees.is_some());
+                    match trees {
+                        Some(trees) => self.take(chosen, derivation, trees)?,
+                        None => entry.reason = "saves less than three tenths once encoded",
+                    }
+                    *at_mut(&mut self.tries, derivation.leaf)? += 1;
                 }
-                for leaf in &entry.references {
-                    *at_mut(&mut self.is_reference, *leaf)? = true;
-                }
-            } else {
-                entry.reason = "saves less than three tenths once encoded";
+                self.log.push(entry);
             }
         }
-        self.log.push(entry);
+        Ok(())
+    }
+
+    /// Takes the trees of a derived column.
+    fn take(
+        &mut self,
+        chosen: &mut [ChosenChunk<'_>],
+        derivation: &Derivation,
+        trees: Vec<Trees>,
+    ) -> Result<()> {
+        let chunk = at_mut(chosen, derivation.leaf)?;
+        let references = derivation.references.iter();
+        chunk.references = references.map(|(leaf, _)| *leaf).collect();
+        for (block, trees) in chunk.blocks.iter_mut().zip(trees) {
+            block.trees = trees;
+        }
+        for (leaf, _) in &derivation.references {
+            *at_mut(&mut self.is_reference, *leaf)? = true;
+        }
+        self.taken.push(derivation.clone());
         Ok(())
     }
 
@@ -185,6 +280,22 @@ impl Trials {
             None
         }
     }
+}
+
+/// How many of the next derivations do not depend on each other: none derives a column that another
+/// derives or refers to.
+fn independent(derivations: &[Derivation]) -> usize {
+    let conflict = |a: &Derivation, b: &Derivation| {
+        let refers = |to: usize| b.references.iter().any(|(leaf, _)| *leaf == to);
+        a.leaf == b.leaf || refers(a.leaf)
+    };
+    let some = derivations.get(..AT_A_TIME).unwrap_or(derivations);
+    let depends = |(i, own): &(usize, &Derivation)| {
+        let mut before = some.iter().take(*i);
+        before.any(|other| conflict(own, other) || conflict(other, own))
+    };
+    let first = some.iter().enumerate().find(depends);
+    first.map_or(some.len(), |(i, _)| i)
 }
 
 /// Whether a reader of the column alone would read too many bytes of reference columns.
