@@ -68,7 +68,7 @@ impl Counted {
     ) -> BoxStream<'a, Result<ObjectMeta>> {
         let requests = self.requests.clone();
         let counted = objects.enumerate().inspect(move |(number, _)| {
-            if *number > 0 && *number as u64 % LISTED == 0 {
+            if *number > 0 && (*number as u64).is_multiple_of(LISTED) {
                 requests.lists.fetch_add(1, Ordering::Relaxed);
             }
         });

@@ -5,7 +5,7 @@ use staffa_kernels::VECTOR;
 #[cfg(any(test, feature = "experiments"))]
 use super::Pool;
 use super::position::{ChunkStrings, Position};
-use super::{Access, Encoding, Hint, Profile, Rules, sample};
+use super::{Encoding, Hint, Profile, Rules, sample};
 use crate::decode::ReferenceStream;
 use crate::error::Result;
 use crate::format::Node;
@@ -149,11 +149,6 @@ impl<'a> Chooser<'a> {
     /// Whether the values are a sample, each run of which stands for itself.
     pub fn is_sample(&self) -> bool {
         self.position.sample
-    }
-
-    /// How the file is expected to be read.
-    pub(crate) fn access(&self) -> Access {
-        self.rules.access
     }
 
     /// Whether the user requested the encoding at work, so that it must not decline.

@@ -21,7 +21,7 @@ mod train;
 use decode::Text;
 use table::{SHARED, strings_of, table};
 use tokens::Tokens;
-use train::{TRAINED, most, sample};
+use train::{MOST, TRAINED, sample};
 
 use super::packed::PackedVectors;
 use super::prelude::*;
@@ -62,7 +62,7 @@ impl Encoding for OnPair {
         let strings = byte_strings(values)?;
         let chunk = chooser.chunk();
         let trained_on = chunk.map_or(strings, |chunk| chunk.strings);
-        let tokens = Tokens::train(trained_on, TRAINED / 32, most(chooser));
+        let tokens = Tokens::train(trained_on, TRAINED / 32, MOST);
         let text = sample(strings.contents(), TRAINED / 32);
         let codes = tokens.count(&text)?;
         let sampled: usize = text.iter().map(|part| part.len()).sum();
@@ -113,12 +113,12 @@ impl Encoding for OnPair {
 
 /// The payload with tokens trained on the strings or, where that is smaller, on those of the whole chunk.
 fn trained(strings: Strings<'_>, chooser: &Chooser<'_>) -> Result<Vec<u8>> {
-    let own = Tokens::of(strings, chooser)?;
+    let own = Tokens::of(strings, chooser.is_trial())?;
     let own = own.payload(strings)?.0;
     let Some(chunk) = chooser.chunk() else {
         return Ok(own);
     };
-    let tokens = Tokens::of(chunk.strings, chooser)?;
+    let tokens = Tokens::of(chunk.strings, chooser.is_trial())?;
     let shared = tokens.payload(strings)?.0;
     let bytes = shared.len() - chunk.others(tokens.table_bytes());
     Ok(if bytes < own.len() { shared } else { own })

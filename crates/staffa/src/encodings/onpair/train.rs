@@ -7,7 +7,6 @@
 use super::super::common::distinct_bytes;
 use super::table::LONGEST;
 use super::tokens::Tokens;
-use crate::encode::{Access, Chooser};
 use crate::error::Result;
 use crate::values::Strings;
 
@@ -15,22 +14,12 @@ use crate::values::Strings;
 pub(super) const MOST: usize = 1 << 12;
 const MOST_OF_LONG: usize = 1 << 13;
 const LONG: usize = 3 << 19;
-/// Most tokens of files that are read by rows: the first row reads all of them.
-const MOST_FOR_ROWS: usize = 1 << 11;
 /// Most bytes that training reads; twice as many of a long text.
 pub(super) const TRAINED: usize = 1 << 19;
 /// A pair that is seen as often becomes a token, in the largest sample.
 const OFTEN: usize = 8;
 /// Bytes of the sample by which two tables of tokens are compared.
 const COMPARED: usize = 1 << 16;
-
-/// Most tokens of a text that is not long.
-pub(super) fn most(chooser: &Chooser<'_>) -> usize {
-    match chooser.access() {
-        Access::Scan => MOST,
-        Access::Random => MOST_FOR_ROWS,
-    }
-}
 
 /// Parts of a text, at most `most` bytes in all, evenly spread.
 pub(super) fn sample(text: &[u8], most: usize) -> Vec<&[u8]> {
@@ -92,12 +81,11 @@ impl Pairs {
 
 impl Tokens {
     /// Trained by the length of the text.
-    pub(super) fn of(strings: Strings<'_>, chooser: &Chooser<'_>) -> Result<Self> {
+    pub(super) fn of(strings: Strings<'_>, trial: bool) -> Result<Self> {
         let text = strings.contents();
-        let (trial, most) = (chooser.is_trial(), most(chooser));
-        if trial || text.len() < LONG || most < MOST {
+        if trial || text.len() < LONG {
             let read = if trial { TRAINED / 64 } else { TRAINED };
-            return Ok(Self::train(strings, read, most));
+            return Ok(Self::train(strings, read, MOST));
         }
         let many = Self::train(strings, 2 * TRAINED, MOST_OF_LONG);
         let all = many.strings.as_strings();
