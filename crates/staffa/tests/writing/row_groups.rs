@@ -62,7 +62,7 @@ fn a_column_is_derived_only_where_it_still_pays() {
     assert!(share < 1.02, "{share}");
     let derived = |rows: RecordBatch| {
         let options = WriteOptions::new().row_group_rows(ROWS as usize);
-        let with = to_bytes(rows.schema(), &[rows.clone()], options.clone()).unwrap();
+        let with = to_bytes(rows.schema(), std::slice::from_ref(&rows), options.clone()).unwrap();
         let without = to_bytes(rows.schema(), &[rows], options.relate(false)).unwrap();
         with.len() * 10 < without.len() * 9
     };
@@ -87,7 +87,7 @@ fn threads_do_not_change_what_is_remembered() {
         let options = WriteOptions::new().row_group_rows(ROWS as usize);
         to_bytes(
             batch.schema(),
-            &[batch.clone()],
+            std::slice::from_ref(&batch),
             options.threads(Some(threads)),
         )
         .unwrap()
