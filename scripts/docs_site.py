@@ -14,7 +14,7 @@ A picture is a fenced block of the language `picture`: a title, then one line pe
 >>> relinked("See [it](../FORMAT.md#3-the-schema), [why](../SECURITY.md).", "docs/install.md")
 'See [it](format-to-the-byte.md#3-the-schema), why.'
 >>> len(public_names()) > 30, undescribed("::: staffa.open")[:2]
-(True, ['CacheInfo', 'ChunkStatistics'])
+(True, ['CacheInfo', 'ChangedFileError'])
 >>> relinked("[here](install.md), [there](https://example.org)", "docs/index.md")
 '[here](install.md), [there](https://example.org)'
 """
