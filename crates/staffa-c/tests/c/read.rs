@@ -261,7 +261,7 @@ fn statistics_are_texts_and_values() {
     .into_iter()
     .collect();
     let columns = [
-        ("day", std::sync::Arc::new(day.with_timezone("UTC")) as _),
+        ("day", std::sync::Arc::new(day) as _),
         ("name", table(3).column(2).clone()),
     ];
     let batch = RecordBatch::try_from_iter(columns).unwrap();
@@ -293,10 +293,7 @@ fn statistics_are_texts_and_values() {
             (column.nulls, column.distinct, column.ascending),
             (1, 2, true)
         );
-        assert_eq!(
-            CStr::from_ptr(column.min),
-            c"1600000000000000 us since 1970"
-        );
+        assert_eq!(CStr::from_ptr(column.min), c"2020-09-13T12:26:40");
         let (mut schema, mut array) = (FFI_ArrowSchema::empty(), FFI_ArrowArray::empty());
         ok(|e| staffa_statistics_bounds(all, 0, &raw mut schema, &raw mut array, e));
         let bounds = arrow_array::make_array(from_ffi(array, &schema).unwrap());

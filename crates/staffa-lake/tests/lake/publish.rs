@@ -57,8 +57,9 @@ fn a_publication_that_fails_leaves_no_file() {
 
     let table = Folder::Local(folder.path().to_owned());
     let hidden = Folder::Local(folder.path().join(".job"));
-    let files = [staged(&hidden, 0), staged(&hidden, 100)].concat();
-    // A folder has the name of a file.
+    let mut files = [staged(&hidden, 0), staged(&hidden, 100)].concat();
+    files.sort();
+    // A folder has the name of the last file.
     fs::create_dir(folder.path().join(files[1].file_name().unwrap())).unwrap();
     assert!(publish(&hidden, &table, &files).is_err());
     let gone = publish(&hidden, &table, &files).unwrap_err();
