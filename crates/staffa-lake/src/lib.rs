@@ -22,10 +22,16 @@
 //! object (`If-Match`), or is an error. A scan asks for ranges joined over gaps of 1 MiB and cut at
 //! 16 MiB, 16 at once, at most 128 MiB ahead of the batches. All functions block; the requests run
 //! on threads of their own, which are begun anew after a fork.
+//!
+//! A [`DiskCache`] keeps what was read on the local disk (feature `disk-cache`): for the process by
+//! [`DiskCache::set_process`], or by `STAFFA_DISK_CACHE=FOLDER=SIZE` in the environment.
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::panic))]
 
+mod cached_bytes;
 mod counters;
+#[cfg(feature = "disk-cache")]
+mod disk_cache;
 mod error;
 mod list;
 mod location;
@@ -38,7 +44,10 @@ mod upload;
 
 use std::sync::Arc;
 
+pub use cached_bytes::cached_bytes;
 pub use counters::Counters;
+#[cfg(feature = "disk-cache")]
+pub use disk_cache::{CachedStore, DiskCache, DiskCacheInfo};
 pub use error::message_of;
 pub use list::{Object, list, names_several};
 pub use location::{Location, is_url, name_of};

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use futures_util::TryStreamExt as _;
 use glob::{MatchOptions, Pattern};
 use object_store::path::Path;
-use object_store::{GetOptions, ObjectMeta};
+use object_store::{GetOptions, GetRange, ObjectMeta};
 use staffa::{Error, Result};
 
 use crate::error::of_store;
@@ -135,6 +135,8 @@ impl Object {
         let object = self.clone();
         let read = runtime::wait_for(async move {
             let options = GetOptions {
+                // An empty object has no range.
+                range: (object.bytes > 0).then_some(GetRange::Bounded(0..object.bytes)),
                 if_match: object.tag,
                 ..GetOptions::default()
             };

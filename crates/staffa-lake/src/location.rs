@@ -2,14 +2,18 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreScheme};
 use staffa::{Error, Result};
 use url::{Position, Url};
 
+#[cfg(feature = "disk-cache")]
+use crate::CachedStore;
 use crate::{error, profile};
 
 /// An object, or a prefix of objects, in a store.
@@ -21,6 +25,9 @@ pub struct Location {
     name: String,
     /// Whether the store answers a request for the last bytes of an object.
     suffixes: bool,
+    /// The same store, if the disk cache stands in front of it.
+    #[cfg(feature = "disk-cache")]
+    cached: Option<Arc<CachedStore>>,
 }
 
 impl fmt::Debug for Location {
@@ -45,7 +52,15 @@ pub fn is_url(text: &str) -> bool {
 type ClientKey = (u32, String, Vec<(String, String)>);
 
 /// Clients that were made, so that connections are used again.
-type Clients = HashMap<ClientKey, Arc<dyn ObjectStore>>;
+type Clients = HashMap<ClientKey, Client>;
+
+/// A client; the same with the disk cache in front of it where the store is elsewhere.
+#[derive(Clone)]
+struct Client {
+    store: Arc<dyn ObjectStore>,
+    #[cfg(feature = "disk-cache")]
+    cached: Option<Arc<CachedStore>>,
+}
 
 static CLIENTS: Mutex<Option<Clients>> = Mutex::new(None);
 
@@ -74,12 +89,16 @@ impl Location {
         url.set_fragment(None);
         let path = ObjectStoreScheme::parse(&url).map_err(|e| wrong(&e))?.1;
         let suffixes = !matches!(scheme, ObjectStoreScheme::MicrosoftAzure);
-        let store = client(scheme, &url).map_err(|e| error::of_store(&name, &e))?;
+        #[cfg(feature = "disk-cache")]
+        crate::DiskCache::process()?;
+        let client = client(scheme, &url).map_err(|e| error::of_store(&name, &e))?;
         Ok(Self {
-            store,
+            store: client.store,
             path,
             name,
             suffixes,
+            #[cfg(feature = "disk-cache")]
+            cached: client.cached,
         })
     }
 
@@ -91,7 +110,31 @@ impl Location {
             path,
             name,
             suffixes: true,
+            #[cfg(feature = "disk-cache")]
+            cached: None,
         }
+    }
+
+    /// The same object behind a disk cache. `store` is a name of the store that no other one has.
+    #[cfg(feature = "disk-cache")]
+    #[must_use]
+    pub fn with_disk_cache(self, cache: &crate::DiskCache, store: &str) -> Self {
+        let cached = CachedStore::new(self.store, store, Some(cache.clone()));
+        let cached = Arc::new(cached);
+        Self {
+            store: cached.clone(),
+            cached: Some(cached),
+            ..self
+        }
+    }
+
+    /// The bytes of a range of a version, if the disk cache has them.
+    pub(crate) fn cached(&self, tag: &str, range: &Range<u64>) -> Option<Bytes> {
+        #[cfg(feature = "disk-cache")]
+        let found = self.cached.as_ref()?.cached(&self.path, tag, range);
+        #[cfg(not(feature = "disk-cache"))]
+        let found = (tag, range, None).2;
+        found
     }
 
     /// The store.
@@ -158,7 +201,7 @@ pub fn name_of(text: &str) -> String {
 }
 
 /// The client of a bucket, made now or before.
-fn client(scheme: ObjectStoreScheme, url: &Url) -> object_store::Result<Arc<dyn ObjectStore>> {
+fn client(scheme: ObjectStoreScheme, url: &Url) -> object_store::Result<Client> {
     let settings = settings(url);
     // Of a store's own host the bucket is the first part of the path.
     let is_host = url.scheme().starts_with("http") && !matches!(scheme, ObjectStoreScheme::Http);
@@ -171,9 +214,44 @@ fn client(scheme: ObjectStoreScheme, url: &Url) -> object_store::Result<Arc<dyn 
     if let Some(known) = clients.get(&key) {
         return Ok(known.clone());
     }
+    #[cfg(feature = "disk-cache")]
+    let is_local = matches!(scheme, ObjectStoreScheme::Local);
     let store = build(scheme, url, settings)?;
-    clients.insert(key, store.clone());
-    Ok(store)
+    #[cfg(feature = "disk-cache")]
+    let client = match is_local {
+        true => Client {
+            store,
+            cached: None,
+        },
+        false => Client::cached(store, &key),
+    };
+    #[cfg(not(feature = "disk-cache"))]
+    let client = Client { store };
+    clients.insert(key, client.clone());
+    Ok(client)
+}
+
+#[cfg(feature = "disk-cache")]
+impl Client {
+    /// A client with the disk cache in front of it. Where the environment names another server, objects of the same
+    /// URL are others.
+    fn cached(store: Arc<dyn ObjectStore>, (_, place, settings): &ClientKey) -> Self {
+        let names_server = |key: &str| {
+            ["endpoint", "url", "emulator"]
+                .iter()
+                .any(|s| key.contains(s))
+        };
+        let servers = settings.iter().filter(|(key, _)| names_server(key));
+        let servers = servers.map(|(key, value)| format!(" {key}={}", name_of(value)));
+        let name = std::iter::once(place.clone())
+            .chain(servers)
+            .collect::<String>();
+        let cached = Arc::new(CachedStore::new(store, name, None));
+        Self {
+            store: cached.clone(),
+            cached: Some(cached),
+        }
+    }
 }
 
 /// Settings of the environment, which go before those of the profile.

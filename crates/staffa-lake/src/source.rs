@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use object_store::{GetOptions, GetRange, ObjectStoreExt as _};
 use staffa::{Error, Result, Source};
 use tokio::sync::Semaphore;
 
+use crate::cached_bytes::cached_bytes;
 use crate::counters::Counters;
 use crate::error::of_store;
 use crate::list::Object as Listed;
@@ -113,6 +114,17 @@ impl ObjectSource {
         }
     }
 
+    /// A listed object whose last bytes the disk cache has: nothing is asked for.
+    pub(crate) fn of_cached(object: &Listed) -> Option<Self> {
+        let (tag, bytes) = (object.tag.as_deref()?, object.bytes);
+        let end = bytes.saturating_sub(TAIL_BYTES)..bytes;
+        let end = object.location.cached(tag, &end)?;
+        let source = Self::of_listed(object, end);
+        let (counters, bytes) = (source.counters(), source.tail.len() as u64);
+        counters.add_answer(bytes, bytes, Duration::ZERO);
+        Some(source)
+    }
+
     /// What was asked of the store.
     pub fn counters(&self) -> &Arc<Counters> {
         &self.object.counters
@@ -210,8 +222,11 @@ async fn open(
         return Ok((Bytes::new(), 0, None));
     };
     let (len, tag) = (found.meta.size, found.meta.e_tag.clone());
+    let cached = cached_bytes(&found);
     let tail = found.bytes().await?;
-    counters.add(tail.len() as u64, began.elapsed());
+    // Also where all bytes were cached, the store was asked whether the object is the same.
+    counters.add(tail.len() as u64 - cached, began.elapsed());
+    counters.add_answer(cached, cached, Duration::ZERO);
     check_len(&tail, len - len.min(TAIL_BYTES)..len)?;
     Ok((tail, len, tag))
 }
@@ -228,8 +243,11 @@ impl Object {
             ..GetOptions::default()
         };
         let (store, path) = (self.location.store(), self.location.path());
-        let bytes = store.get_opts(path, options).await?.bytes().await?;
-        self.counters.add(bytes.len() as u64, began.elapsed());
+        let found = store.get_opts(path, options).await?;
+        let cached = cached_bytes(&found);
+        let bytes = found.bytes().await?;
+        let counters = &self.counters;
+        counters.add_answer(bytes.len() as u64, cached, began.elapsed());
         check_len(&bytes, range.clone())?;
         Ok(bytes)
     }

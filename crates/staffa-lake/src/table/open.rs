@@ -90,6 +90,12 @@ impl TableFile {
                 return Ok(file);
             }
         }
+        // The listing has told that the object is the same.
+        if let Some(source) = ObjectSource::of_cached(object)
+            && let Ok(file) = File::open_source_with(Arc::new(source), limits)
+        {
+            return Ok(file);
+        }
         crate::open_with(&object.location, limits)
     }
 }

@@ -2,6 +2,7 @@
 #![allow(missing_docs, clippy::pedantic, clippy::unwrap_used, clippy::panic)]
 
 mod common;
+mod disk_cache;
 mod publish;
 mod stores;
 mod tables;

@@ -1,0 +1,241 @@
+//! The files that the cache holds of one object: a folder of the object's name, a file of each range.
+//!
+//! ```text
+//! ROOT/1/9f/9f3c...e1/latest                       the version that was seen last
+//!                    /<hash of tag>-<start>-<end>  bytes of a version
+//! ```
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use twox_hash::{XxHash3_64, XxHash3_128};
+
+use super::entry::{Entry, Version, head};
+
+/// The file that names the version seen last.
+const LATEST: &str = "latest";
+/// How names begin of files that are being written.
+pub(super) const UNFINISHED: &str = ".new-";
+
+/// What the cache holds of one object.
+#[derive(Debug, Clone)]
+pub(super) struct ObjectFolder {
+    path: PathBuf,
+    /// The object's name in full: store and path.
+    name: String,
+}
+
+/// What the cache has of a range: its beginning, its end, and nothing between.
+#[derive(Debug)]
+pub(super) struct Parts {
+    pub front: Vec<u8>,
+    pub missing: Range<u64>,
+    pub back: Vec<u8>,
+    /// The version of the parts, where there are some.
+    pub version: Option<Version>,
+}
+
+impl ObjectFolder {
+    /// The folder of an object below the root of a cache.
+    pub fn new(root: &Path, store: &str, object: &str) -> Self {
+        let name = format!("{store}\n{object}");
+        let hash = format!("{:032x}", XxHash3_128::oneshot(name.as_bytes()));
+        let (shelf, _) = hash.split_at(2);
+        Self {
+            path: root.join(shelf).join(&hash),
+            name,
+        }
+    }
+
+    /// The version that was seen last.
+    pub fn latest(&self) -> Option<Version> {
+        let entry = self.open(LATEST)?;
+        entry.touch();
+        Some(entry.version)
+    }
+
+    /// Notes the newest version, and removes what is there of others.
+    pub fn set_latest(&self, version: &Version) -> io::Result<()> {
+        self.write_file(LATEST, version, 0, &[])?;
+        let of_version = hash_of(&version.tag);
+        for file in fs::read_dir(&self.path)?.flatten() {
+            let name = file.file_name();
+            let tag = name.to_str().and_then(|name| name.split_once('-'));
+            if tag.is_some_and(|(tag, _)| !tag.starts_with('.') && tag != of_version) {
+                let _ = fs::remove_file(file.path());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a range is there, by the names of the files.
+    pub fn covers(&self, tag: &str, range: &Range<u64>) -> bool {
+        let known = self.ranges(tag);
+        let mut at = range.start;
+        while at < range.end {
+            match longest_from(&known, at) {
+                Some(found) => at = found.end,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// What is there of a range of a version.
+    pub fn read(&self, tag: &str, range: &Range<u64>) -> Parts {
+        let mut parts = Parts {
+            front: Vec::new(),
+            missing: range.clone(),
+            back: Vec::new(),
+            version: None,
+        };
+        // A query that comes again asks for the same ranges.
+        if let Some((bytes, version)) = self.read_part(tag, range, range) {
+            return Parts {
+                front: bytes,
+                missing: range.end..range.end,
+                version: Some(version),
+                ..parts
+            };
+        }
+        let known = self.ranges(tag);
+        while let Some(found) = longest_from(&known, parts.missing.start) {
+            let part = parts.missing.start..found.end.min(range.end);
+            let Some((bytes, version)) = self.read_part(tag, &found, &part) else {
+                break;
+            };
+            parts.front.extend(bytes);
+            parts.missing.start = part.end;
+            parts.version = Some(version);
+            if parts.missing.is_empty() {
+                return parts;
+            }
+        }
+        // What is missing is one request: of the rest only the end is of use.
+        if let Some(found) = longest_to(&known, range.end) {
+            let part = found.start.max(parts.missing.start)..range.end;
+            if let Some((bytes, version)) = self.read_part(tag, &found, &part) {
+                parts.back = bytes;
+                parts.missing.end = part.start;
+                parts.version = Some(version);
+            }
+        }
+        parts
+    }
+
+    /// Writes bytes of a version; they appear whole or not at all.
+    pub fn write(&self, version: &Version, offset: u64, bytes: &[u8]) -> io::Result<u64> {
+        let range = offset..offset.saturating_add(bytes.len() as u64);
+        self.write_file(&file_name(&version.tag, &range), version, offset, bytes)
+    }
+
+    /// A part of a file's range, and the version that the file names.
+    fn read_part(
+        &self,
+        tag: &str,
+        file: &Range<u64>,
+        part: &Range<u64>,
+    ) -> Option<(Vec<u8>, Version)> {
+        let name = file_name(tag, file);
+        let mut entry = self.open(&name)?;
+        let bytes = if entry.version.tag == tag && entry.range == *file {
+            entry.read(part)
+        } else {
+            None
+        };
+        if bytes.is_none() {
+            self.discard(&name);
+        }
+        entry.touch();
+        Some((bytes?, entry.version))
+    }
+
+    /// Opens a file; one that is damaged goes.
+    fn open(&self, name: &str) -> Option<Entry> {
+        let file = File::open(self.path.join(name)).ok()?;
+        let entry = Entry::read_head(file, &self.name);
+        if entry.is_none() {
+            self.discard(name);
+        }
+        entry
+    }
+
+    fn discard(&self, name: &str) {
+        let _ = fs::remove_file(self.path.join(name));
+    }
+
+    /// The ranges of a version.
+    fn ranges(&self, tag: &str) -> Vec<Range<u64>> {
+        let of_version = hash_of(tag);
+        let range = |name: &str| {
+            let (tag, range) = name.split_once('-')?;
+            let (start, end) = range.split_once('-')?;
+            let (start, end) = (start.parse().ok()?, end.parse().ok()?);
+            (tag == of_version && start < end).then_some(start..end)
+        };
+        let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        files
+            .filter_map(|file| range(file.file_name().to_str()?))
+            .collect()
+    }
+
+    fn write_file(
+        &self,
+        name: &str,
+        version: &Version,
+        offset: u64,
+        bytes: &[u8],
+    ) -> io::Result<u64> {
+        static FILES: AtomicU64 = AtomicU64::new(0);
+        let number = FILES.fetch_add(1, Ordering::Relaxed);
+        let unfinished = format!("{UNFINISHED}{}-{number}", std::process::id());
+        let unfinished = self.path.join(unfinished);
+        create_folder(&self.path)?;
+        let head = head(&self.name, version, offset, bytes);
+        let write = || {
+            let mut file = File::create(&unfinished)?;
+            file.write_all(&head)?;
+            file.write_all(bytes)?;
+            drop(file);
+            fs::rename(&unfinished, self.path.join(name))
+        };
+        write().inspect_err(|_| {
+            let _ = fs::remove_file(&unfinished);
+        })?;
+        Ok((head.len() + bytes.len()) as u64)
+    }
+}
+
+/// The range that holds a position and reaches farthest behind it.
+fn longest_from(known: &[Range<u64>], at: u64) -> Option<Range<u64>> {
+    let holds = known.iter().filter(|range| range.contains(&at));
+    holds.max_by_key(|range| range.end).cloned()
+}
+
+/// The range that holds the byte before a position and reaches farthest before it.
+fn longest_to(known: &[Range<u64>], end: u64) -> Option<Range<u64>> {
+    let holds = known
+        .iter()
+        .filter(|range| range.start < end && range.end >= end);
+    holds.min_by_key(|range| range.start).cloned()
+}
+
+fn hash_of(tag: &str) -> String {
+    format!("{:016x}", XxHash3_64::oneshot(tag.as_bytes()))
+}
+
+fn file_name(tag: &str, range: &Range<u64>) -> String {
+    format!("{}-{}-{}", hash_of(tag), range.start, range.end)
+}
+
+/// Creates a folder and those above it, for this user alone: what it holds may not be everybody's.
+pub(super) fn create_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
