@@ -1,9 +1,11 @@
 //! The files that the cache holds of one object: a folder of the object's name, a file of each range.
 //!
 //! ```text
-//! ROOT/1/9f/9f3c...e1/latest                       the version that was seen last
-//!                    /<hash of tag>-<start>-<end>  bytes of a version
+//! ROOT/1/9f/9f3c...e1/latest                          the version that was seen last
+//!                    /<hash of tag>/0/<start>-<end>   bytes of a version that begin in its first 64 MiB
 //! ```
+//!
+//! Folders of 64 MiB keep listings short where an object is read row by row.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -15,6 +17,8 @@ use twox_hash::{XxHash3_64, XxHash3_128};
 
 use super::entry::{Entry, Version, head};
 
+/// Bytes of an object whose ranges have a folder, and most bytes of a range.
+pub(super) const SHELF_BYTES: u64 = 64 << 20;
 /// The file that names the version seen last.
 const LATEST: &str = "latest";
 /// How names begin of files that are being written.
@@ -43,9 +47,9 @@ impl ObjectFolder {
     pub fn new(root: &Path, store: &str, object: &str) -> Self {
         let name = format!("{store}\n{object}");
         let hash = format!("{:032x}", XxHash3_128::oneshot(name.as_bytes()));
-        let (shelf, _) = hash.split_at(2);
+        let (first, _) = hash.split_at(2);
         Self {
-            path: root.join(shelf).join(&hash),
+            path: root.join(first).join(&hash),
             name,
         }
     }
@@ -61,11 +65,9 @@ impl ObjectFolder {
     pub fn set_latest(&self, version: &Version) -> io::Result<()> {
         self.write_file(LATEST, version, 0, &[])?;
         let of_version = hash_of(&version.tag);
-        for file in fs::read_dir(&self.path)?.flatten() {
-            let name = file.file_name();
-            let tag = name.to_str().and_then(|name| name.split_once('-'));
-            if tag.is_some_and(|(tag, _)| !tag.starts_with('.') && tag != of_version) {
-                let _ = fs::remove_file(file.path());
+        for other in fs::read_dir(&self.path)?.flatten() {
+            if other.file_name() != of_version.as_str() && other.path().is_dir() {
+                let _ = fs::remove_dir_all(other.path());
             }
         }
         Ok(())
@@ -73,7 +75,7 @@ impl ObjectFolder {
 
     /// Whether a range is there, by the names of the files.
     pub fn covers(&self, tag: &str, range: &Range<u64>) -> bool {
-        let known = self.ranges(tag);
+        let known = self.ranges(tag, range);
         let mut at = range.start;
         while at < range.end {
             match longest_from(&known, at) {
@@ -101,7 +103,7 @@ impl ObjectFolder {
                 ..parts
             };
         }
-        let known = self.ranges(tag);
+        let known = self.ranges(tag, range);
         while let Some(found) = longest_from(&known, parts.missing.start) {
             let part = parts.missing.start..found.end.min(range.end);
             let Some((bytes, version)) = self.read_part(tag, &found, &part) else {
@@ -167,16 +169,18 @@ impl ObjectFolder {
         let _ = fs::remove_file(self.path.join(name));
     }
 
-    /// The ranges of a version.
-    fn ranges(&self, tag: &str) -> Vec<Range<u64>> {
-        let of_version = hash_of(tag);
+    /// The ranges of a version that may hold bytes of this one.
+    fn ranges(&self, tag: &str, wanted: &Range<u64>) -> Vec<Range<u64>> {
+        let folder = self.path.join(hash_of(tag));
+        let first = (wanted.start / SHELF_BYTES).saturating_sub(1);
+        let last = wanted.end.saturating_sub(1) / SHELF_BYTES;
+        let shelves = (first..=last).map(|shelf| folder.join(shelf.to_string()));
+        let files = shelves.flat_map(|shelf| fs::read_dir(shelf).into_iter().flatten().flatten());
         let range = |name: &str| {
-            let (tag, range) = name.split_once('-')?;
-            let (start, end) = range.split_once('-')?;
+            let (start, end) = name.split_once('-')?;
             let (start, end) = (start.parse().ok()?, end.parse().ok()?);
-            (tag == of_version && start < end).then_some(start..end)
+            (start < end).then_some(start..end)
         };
-        let files = fs::read_dir(&self.path).into_iter().flatten().flatten();
         files
             .filter_map(|file| range(file.file_name().to_str()?))
             .collect()
@@ -192,15 +196,17 @@ impl ObjectFolder {
         static FILES: AtomicU64 = AtomicU64::new(0);
         let number = FILES.fetch_add(1, Ordering::Relaxed);
         let unfinished = format!("{UNFINISHED}{}-{number}", std::process::id());
-        let unfinished = self.path.join(unfinished);
-        create_folder(&self.path)?;
+        let path = self.path.join(name);
+        let folder = path.parent().unwrap_or(&self.path);
+        let unfinished = folder.join(unfinished);
+        create_folder(folder)?;
         let head = head(&self.name, version, offset, bytes);
         let write = || {
             let mut file = File::create(&unfinished)?;
             file.write_all(&head)?;
             file.write_all(bytes)?;
             drop(file);
-            fs::rename(&unfinished, self.path.join(name))
+            fs::rename(&unfinished, &path)
         };
         write().inspect_err(|_| {
             let _ = fs::remove_file(&unfinished);
@@ -227,8 +233,10 @@ fn hash_of(tag: &str) -> String {
     format!("{:016x}", XxHash3_64::oneshot(tag.as_bytes()))
 }
 
+/// Where a range of a version is.
 fn file_name(tag: &str, range: &Range<u64>) -> String {
-    format!("{}-{}-{}", hash_of(tag), range.start, range.end)
+    let Range { start, end } = range;
+    format!("{}/{}/{start}-{end}", hash_of(tag), start / SHELF_BYTES)
 }
 
 /// Creates a folder and those above it, for this user alone: what it holds may not be everybody's.

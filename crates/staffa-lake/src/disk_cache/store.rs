@@ -19,12 +19,9 @@ use object_store::{
 use tokio::runtime::Handle;
 
 use super::entry::Version;
-use super::folder::{ObjectFolder, Parts};
+use super::folder::{ObjectFolder, Parts, SHELF_BYTES};
 use super::{DiskCache, MOST_PENDING};
 use crate::cached_bytes::CACHED;
-
-/// Most bytes of a range that is kept.
-const MOST_BYTES: u64 = 64 << 20;
 
 /// An object store whose answers are kept in a [`DiskCache`], for the next request of the same bytes.
 ///
@@ -374,5 +371,5 @@ impl ObjectStore for CachedStore {
 }
 
 fn fits(bytes: u64) -> bool {
-    (1..=MOST_BYTES).contains(&bytes)
+    (1..=SHELF_BYTES).contains(&bytes)
 }

@@ -52,7 +52,7 @@ impl Usage {
                         break;
                     }
                     self.bytes -= file.bytes;
-                    remove(&file.path);
+                    remove(root, &file.path);
                 }
             }
         }
@@ -76,13 +76,15 @@ fn on_disk(bytes: u64) -> u64 {
     bytes.max(1).next_multiple_of(PAGE_BYTES)
 }
 
-/// Removes a file, and its folder if it was the last one there.
-fn remove(path: &Path) {
+/// Removes a file, and the folders of which it was the last one.
+fn remove(root: &Path, path: &Path) {
     let _ = fs::remove_file(path);
-    if let Some(folder) = path.parent() {
-        // Only an empty folder goes.
-        let _ = fs::remove_dir(folder);
-    }
+    let mut folders = path
+        .ancestors()
+        .skip(1)
+        .take_while(|folder| *folder != root);
+    // Only an empty folder goes.
+    folders.all(|folder| fs::remove_dir(folder).is_ok());
 }
 
 /// All files, but those that other processes left unfinished, which go.
@@ -96,7 +98,7 @@ fn files(root: &Path) -> Vec<Known> {
             .duration_since(used)
             .is_ok_and(|age| age > MOST_UNFINISHED);
         if is_unfinished && is_old {
-            remove(&file.path());
+            remove(root, &file.path());
             return None;
         }
         Some(Known {
@@ -105,12 +107,14 @@ fn files(root: &Path) -> Vec<Known> {
             bytes: on_disk(found.len()),
         })
     };
-    let objects = below(root).flat_map(|shelf| below(&shelf.path()));
-    let files = objects.flat_map(|object| below(&object.path()));
-    files.filter_map(|file| known(&file)).collect()
-}
-
-/// What is in a folder; nothing where it is none.
-fn below(folder: &Path) -> impl Iterator<Item = DirEntry> + use<> {
-    fs::read_dir(folder).into_iter().flatten().flatten()
+    let (mut found, mut folders) = (Vec::new(), vec![root.to_path_buf()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                _ => found.extend(known(&entry)),
+            }
+        }
+    }
+    found
 }
