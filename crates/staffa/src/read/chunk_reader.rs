@@ -109,7 +109,9 @@ impl<'f> ChunkReader<'f> {
             let opened = OpenBlock::try_new(source, |source| {
                 self.parse(&references, &blocks, source)?.open(0)
             })?;
-            if keep && self.file.limits().cache_decoded && cache.is_used() {
+            let decoded = self.file.reads().decoded;
+            let decoded = decoded.unwrap_or(self.file.limits().cache_decoded);
+            if keep && decoded && cache.is_used() {
                 return opened.with(decode_block);
             }
             Ok(opened)

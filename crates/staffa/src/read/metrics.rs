@@ -131,6 +131,8 @@ impl ScanMetrics {
 pub(crate) struct ScanReads {
     /// Whether blocks are taken from the cache and kept there.
     pub cached: bool,
+    /// Whether blocks are kept decoded; as the file's limits say if it is none.
+    pub decoded: Option<bool>,
     pub metrics: Option<ScanMetrics>,
     /// What a scan in steps has found in the cache when it was planned.
     pub pins: Option<Arc<super::cache::Pins>>,
@@ -204,7 +206,12 @@ mod tests {
     #[test]
     fn a_cached_scan_has_the_same_rows_and_reads_nothing_again() {
         let bytes = bytes();
-        for decoded in [false, true] {
+        for (decoded, of_scan) in [
+            (false, None),
+            (true, None),
+            (false, Some(true)),
+            (true, Some(false)),
+        ] {
             let limits = Limits {
                 cache_decoded: decoded,
                 ..Limits::default()
@@ -229,6 +236,10 @@ mod tests {
                         .filter(filter.parse().unwrap()),
                     None => file.scan(),
                 };
+                let plain = match of_scan {
+                    Some(decoded) => plain.cache_decoded(decoded),
+                    None => plain,
+                };
                 let expected = batches(plain.clone());
                 let read = |metrics: &ScanMetrics| {
                     let reads = source.1.load(Ordering::Relaxed);
@@ -252,6 +263,30 @@ mod tests {
                 assert!(second.decode_time > Duration::ZERO);
             }
         }
+    }
+
+    #[test]
+    fn a_scan_says_how_its_blocks_are_kept() {
+        let bytes = bytes();
+        let held = |of_file, of_scan| {
+            let limits = Limits {
+                cache_decoded: of_file,
+                ..Limits::default()
+            };
+            let cache = Cache::new(1 << 30);
+            let file = File::from_bytes_with(bytes.clone(), limits).unwrap();
+            let scan = file.with_cache(&cache).scan().cached(true);
+            let scan = match of_scan {
+                Some(decoded) => scan.cache_decoded(decoded),
+                None => scan,
+            };
+            batches(scan);
+            cache.info().bytes
+        };
+        let (encoded, decoded) = (held(false, None), held(true, None));
+        assert!(decoded > encoded + encoded / 10, "{decoded}, {encoded}");
+        assert_eq!(held(false, Some(true)), decoded);
+        assert_eq!(held(true, Some(false)), encoded);
     }
 
     /// What is dropped between a plan and its reads is still there for them.

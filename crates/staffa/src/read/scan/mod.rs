@@ -311,11 +311,17 @@ impl Scan {
     /// a file elsewhere they are asked for again.
     #[must_use]
     pub fn cached(mut self, on: bool) -> Self {
-        let reads = self.file.reads().clone();
-        self.file = self.file.with_reads(ScanReads {
-            cached: on,
-            ..reads
-        });
+        let (reads, cached) = (self.file.reads().clone(), on);
+        self.file = self.file.with_reads(ScanReads { cached, ..reads });
+        self
+    }
+
+    /// Whether [`cached`](Self::cached) keeps blocks decoded: larger, and faster to read. By default as
+    /// [`Limits::cache_decoded`](crate::Limits::cache_decoded) says. A block that is there stays as it is.
+    #[must_use]
+    pub fn cache_decoded(mut self, on: bool) -> Self {
+        let (reads, decoded) = (self.file.reads().clone(), Some(on));
+        self.file = self.file.with_reads(ScanReads { decoded, ..reads });
         self
     }
 
