@@ -49,7 +49,11 @@ pub fn main(arguments: &[OsString]) -> u8 {
             "staffa: internal error{place}: {message}; please report it with the file that caused it"
         ));
     }));
-    match std::panic::catch_unwind(|| cli::run(arguments)) {
+    let done = std::panic::catch_unwind(|| cli::run(arguments));
+    // What was read of object stores is for the next run.
+    #[cfg(feature = "stores")]
+    staffa_lake::DiskCache::flush_process();
+    match done {
         // The hook has reported it.
         Err(_) => Exit::Internal as u8,
         Ok(Ok(())) => 0,

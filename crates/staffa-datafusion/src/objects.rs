@@ -8,7 +8,7 @@ use bytes::Bytes;
 use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::{DataFusionError, Result, exec_datafusion_err, exec_err};
 use datafusion::object_store::{
-    Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore,
+    Attribute, Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore,
 };
 use futures::StreamExt;
 use futures::stream::FuturesOrdered;
@@ -63,7 +63,7 @@ impl Object {
 
     /// The bytes of an answer, which must be those of the range.
     pub async fn bytes_of(&self, found: GetResult, range: &Range<u64>) -> Result<Bytes> {
-        let answered = found.range.clone();
+        let (answered, cached) = (found.range.clone(), cached_bytes(&found));
         let bytes = found.bytes().await.map_err(|e| self.failed(e))?;
         let expected = range.end - range.start;
         if answered != *range || bytes.len() as u64 != expected {
@@ -75,8 +75,11 @@ impl Object {
                 answered.start
             );
         }
-        self.requests.fetch_add(1, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes.len(), Ordering::Relaxed);
+        if cached < bytes.len() {
+            self.requests.fetch_add(1, Ordering::Relaxed);
+        }
+        let asked = bytes.len().saturating_sub(cached);
+        self.bytes.fetch_add(asked, Ordering::Relaxed);
         Ok(bytes)
     }
 
@@ -124,6 +127,16 @@ impl Object {
     fn name(&self) -> String {
         format!("Staffa file {}", self.meta.location)
     }
+}
+
+/// How many bytes of an answer were on the local disk, as `staffa_lake::CachedStore` tells: they were not requested.
+fn cached_bytes(found: &GetResult) -> usize {
+    let told = Attribute::Metadata("staffa-disk-cache".into());
+    let told = found
+        .attributes
+        .get(&told)
+        .and_then(|told| told.parse().ok());
+    told.unwrap_or(0)
 }
 
 /// A range and its bytes.

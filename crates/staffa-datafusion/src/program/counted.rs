@@ -80,14 +80,23 @@ impl Counted {
 #[async_trait]
 impl ObjectStore for Counted {
     async fn get_opts(&self, path: &Path, options: GetOptions) -> Result<GetResult> {
-        let head = options.head;
-        self.requests.gets.fetch_add(1, Ordering::Relaxed);
-        let result = self.store.get_opts(path, options).await?;
-        if !head {
-            let bytes = result.range.end - result.range.start;
-            self.requests.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let (head, of_version) = (options.head, options.if_match.is_some());
+        let result = self.store.get_opts(path, options).await;
+        let (bytes, cached) = match &result {
+            Ok(found) if !head => (
+                found.range.end - found.range.start,
+                staffa_lake::cached_bytes(found),
+            ),
+            _ => (0, 0),
+        };
+        // Of a version that the disk cache has, nothing was asked for; otherwise whether it is the newest.
+        if cached == 0 || cached < bytes || !of_version {
+            self.requests.gets.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(result)
+        self.requests
+            .bytes
+            .fetch_add(bytes - cached, Ordering::Relaxed);
+        result
     }
 
     fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {

@@ -19,6 +19,7 @@ use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::physical_plan::{displayable, execute_stream};
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::{DFParser, Statement};
+use staffa_lake::DiskCache;
 
 use self::cost::{Model, cpu_time};
 use self::counted::Requests;
@@ -63,6 +64,10 @@ pub struct Args {
     /// and bytes are those of tables that are in one.
     #[arg(long, value_name = "NAME=NUMBER,...")]
     cost: Option<Model>,
+    /// A folder of the local disk that keeps what is read from object stores, for the next query, and
+    /// its most bytes, such as `500MB` or `20GiB` (10 GiB); also by `STAFFA_DISK_CACHE` in the environment.
+    #[arg(long, value_name = "FOLDER[=SIZE]")]
+    disk_cache: Option<String>,
     /// Partitions that work at a time; by default as many as there are processors.
     #[arg(short, long, value_name = "N")]
     partitions: Option<usize>,
@@ -70,10 +75,16 @@ pub struct Args {
 
 /// Runs the queries on a runtime of its own.
 pub fn run(args: &Args) -> Result<()> {
+    if let Some(text) = &args.disk_cache {
+        let cache = DiskCache::of_text(text).map_err(|e| format!("--disk-cache: {e}"))?;
+        DiskCache::set_process(Some(cache));
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(run_all(args))
+    let done = runtime.block_on(run_all(args));
+    DiskCache::flush_process();
+    done
 }
 
 async fn run_all(args: &Args) -> Result<()> {
