@@ -37,9 +37,11 @@ if TYPE_CHECKING:
     from staffa import daft, dask, duckdb, ray, spark_source, torch
     from staffa._cache import CacheInfo, cache_info, set_cache_bytes
     from staffa._dataset import Dataset, dataset
+    from staffa._disk_cache import DiskCacheInfo, disk_cache_info, set_disk_cache
     from staffa._explain import Explain, Why
     from staffa._file import File
     from staffa._memory import retained_memory, set_retained_memory
+    from staffa._metrics import ScanMetrics
     from staffa._open import open, read_table
     from staffa._pandas import read_pandas, write_pandas
     from staffa._polars import scan_polars, write_polars
@@ -61,6 +63,7 @@ __all__ = [
     "DamagedFileWarning",
     "Dataset",
     "DatasetSummary",
+    "DiskCacheInfo",
     "Encoding",
     "Explain",
     "File",
@@ -70,6 +73,7 @@ __all__ = [
     "LimitError",
     "MissingExtraError",
     "Reader",
+    "ScanMetrics",
     "SortKey",
     "Split",
     "StaffaError",
@@ -83,6 +87,7 @@ __all__ = [
     "daft",
     "dask",
     "dataset",
+    "disk_cache_info",
     "duckdb",
     "encodings",
     "errors",
@@ -93,6 +98,7 @@ __all__ = [
     "retained_memory",
     "scan_polars",
     "set_cache_bytes",
+    "set_disk_cache",
     "set_retained_memory",
     "spark_source",
     "sql",
@@ -107,9 +113,11 @@ __all__ = [
 _MODULES = {
     "_cache": ["CacheInfo", "cache_info", "set_cache_bytes"],
     "_dataset": ["Dataset", "dataset"],
+    "_disk_cache": ["DiskCacheInfo", "disk_cache_info", "set_disk_cache"],
     "_explain": ["Explain", "Why"],
     "_file": ["File"],
     "_memory": ["retained_memory", "set_retained_memory"],
+    "_metrics": ["ScanMetrics"],
     "_open": ["open", "read_table"],
     "_pandas": ["read_pandas", "write_pandas"],
     "_polars": ["scan_polars", "write_polars"],

@@ -27,6 +27,7 @@ from staffa._filter import check_expression
 from staffa._filters import as_expression
 from staffa._fragment import Keys, OpenFragment
 from staffa._lookalike import Lookalike
+from staffa._metrics import Cached, Reads, ScanMetrics
 from staffa._projection import Projection
 from staffa._scanner import Scannable, Scanner, ScanSource
 from staffa._splits import Split, SplitScan
@@ -185,7 +186,9 @@ class Dataset(Scannable, Lookalike, like=ds.Dataset):
             columns: Names of columns, or a dictionary of names and expressions; by default all columns.
             filter: The condition that selects rows, as in `File.to_table`.
             batch_size: The maximum number of rows in a batch.
-            options: `filters` is another name of `filter`. pyarrow's other options are accepted without effect.
+            options: `filters` is another name of `filter`; `cached` and `metrics` as in `File.to_table`: blocks stay in
+                the cache while their file is open, the last 128 files of a dataset. pyarrow's other options are
+                accepted without effect.
         """
         if columns is None and filter is None and batch_size is None and options.keys() == {"use_threads"}:
             # So does `pyarrow.dataset.write_dataset` ask, whose C++ needs a scanner of its own; that can be used once.
@@ -193,13 +196,21 @@ class Dataset(Scannable, Lookalike, like=ds.Dataset):
         return self._scan(columns, filter, batch_size, **options)
 
     def _scan(
-        self, columns: Any = None, filter: Any = None, batch_size: Any = None, filters: Any = None, **options: Any
+        self,
+        columns: Any = None,
+        filter: Any = None,
+        batch_size: Any = None,
+        filters: Any = None,
+        cached: Cached = False,
+        metrics: ScanMetrics | None = None,
+        **options: Any,
     ) -> Scanner:
         filter = one_filter(filter, filters)
         unknown = options.keys() - _IGNORED_OPTIONS
         if unknown:
             raise TypeError(f"scanner() got an unexpected keyword argument {min(unknown)!r}")
-        return Scanner(self, Projection(self._schema, columns, self._and(filter)), batch_size)
+        projection = Projection(self._schema, columns, self._and(filter))
+        return Scanner(self, projection, batch_size, Reads.of(cached, metrics))
 
     def get_fragments(self, filter: pc.Expression | None = None) -> Iterator[Fragment]:
         """The files, except those that their partition keys exclude."""

@@ -13,6 +13,7 @@ from staffa import _staffa
 from staffa._arguments import aggregate_names, column_names, one_filter, row_indices, row_range, whole_number
 from staffa._extras import require
 from staffa._filter import Filter, bind
+from staffa._metrics import Cached, Reads, ScanMetrics
 from staffa._reader import Reader
 from staffa._reports import Reports
 from staffa._source import absolute, contents, local_path
@@ -141,6 +142,8 @@ class File(Reports):
         run_ends: Sequence[str] = (),
         *,
         filters: Filters | None = None,
+        cached: Cached = False,
+        metrics: ScanMetrics | None = None,
     ) -> pa.Table:
         """Reads a table.
 
@@ -155,6 +158,9 @@ class File(Reports):
             run_ends: Return these columns, of any type that is not nested, as run-end encoded arrays, without decoding
                 if they are stored so.
             filters: Another name of `filter`, that of pyarrow and pandas.
+            cached: Whether blocks are taken from the cache (`set_cache_bytes`), and kept there for the next scan of the
+                file while it is open: "encoded", "decoded", or True for what `cache_decoded` says.
+            metrics: Counters of bytes, time and blocks of the cache.
 
         Raises:
             InvalidArgumentError: A column is unknown, or the filter does not fit the types.
@@ -177,11 +183,11 @@ class File(Reports):
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
         dictionary_names, run_end_names = column_names(dictionaries) or [], column_names(run_ends) or []
-        filter = one_filter(filter, filters)
+        filter, reads = one_filter(filter, filters), Reads.of(cached, metrics)
         pushed, rest = (None, None) if filter is None else bind(filter, self._file, names)
         if rest:
-            return self._filtered(rest, None, limit, string_views, dictionary_names, run_end_names).read_all()
-        return self._file.read(names, pushed, limit, string_views, dictionary_names, run_end_names)
+            return self._filtered(rest, None, limit, string_views, dictionary_names, run_end_names, reads).read_all()
+        return self._file.read(names, pushed, limit, string_views, dictionary_names, run_end_names, reads)
 
     def scan(
         self,
@@ -194,6 +200,8 @@ class File(Reports):
         run_ends: Sequence[str] = (),
         *,
         filters: Filters | None = None,
+        cached: Cached = False,
+        metrics: ScanMetrics | None = None,
     ) -> Reader:
         """Reads batch by batch, in memory that is independent of the size of the file.
 
@@ -206,6 +214,8 @@ class File(Reports):
             dictionaries: As in `to_table`.
             run_ends: As in `to_table`.
             filters: As in `to_table`.
+            cached: As in `to_table`.
+            metrics: As in `to_table`; complete once the last batch was read.
 
         >>> staffa.write_table(pa.table({"x": range(100_000)}), "x.staffa").rows
         100000
@@ -218,11 +228,12 @@ class File(Reports):
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
         dictionary_names, run_end_names = column_names(dictionaries) or [], column_names(run_ends) or []
-        filter = one_filter(filter, filters)
+        filter, reads = one_filter(filter, filters), Reads.of(cached, metrics)
         pushed, rest = (None, None) if filter is None else bind(filter, self._file, names)
         if rest:
-            return self._filtered(rest, batch_rows, limit, string_views, dictionary_names, run_end_names)
-        return Reader(self._file.scan(names, pushed, batch_rows, limit, string_views, dictionary_names, run_end_names))
+            return self._filtered(rest, batch_rows, limit, string_views, dictionary_names, run_end_names, reads)
+        options = (names, pushed, batch_rows, limit, string_views, dictionary_names, run_end_names)
+        return Reader(self._file.scan(*options, reads=reads))
 
     def iter_batches(
         self,
@@ -314,10 +325,11 @@ class File(Reports):
         string_views: bool,
         dictionaries: list[str] | None = None,
         run_ends: list[str] | None = None,
+        reads: Reads | None = None,
     ) -> Reader:
         """Batches that pyarrow filters after the library; the limit counts rows after both."""
-        reader = self._file.scan(rest.columns, rest.pushed, batch_rows, None, string_views, dictionaries, run_ends)
-        return Reader(reader, rest, limit)
+        options = (rest.columns, rest.pushed, batch_rows, None, string_views, dictionaries, run_ends)
+        return Reader(self._file.scan(*options, reads=reads), rest, limit)
 
     def take(self, indices: Any, columns: Sequence[str] | None = None, string_views: bool = False) -> pa.Table:
         """Reads rows by number.

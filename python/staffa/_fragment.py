@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._discover import PartitionedFile
+from staffa._metrics import Reads
 from staffa._partial_eval import comparable, partial_eval
 from staffa._projection import Projection
 from staffa._pushdown import Predicate
@@ -76,12 +77,14 @@ class OpenFragment:
         for row_group, start, end, nbytes in self._file.splits(plan.stored, plan.pushed, rows):
             yield Part(row_group, start, end), nbytes
 
-    def stream(self, projection: Projection, keys: Keys, batch_rows: int | None) -> _staffa.Reader | None:
+    def stream(
+        self, projection: Projection, keys: Keys, batch_rows: int | None, reads: Reads | None = None
+    ) -> _staffa.Reader | None:
         """The rows as a stream of the library, without Python in between; None if the rows need adapting."""
         plan = self._plan(projection, keys)
         if plan is None or not plan.whole or not projection.columns_only or plan.stored != projection.schema.names:
             return None
-        reader = self._scan(plan, batch_rows)
+        reader = self._scan(plan, batch_rows, reads=reads)
         return reader if pa.schema(reader).equals(projection.schema, check_metadata=True) else None
 
     def batches(
@@ -93,6 +96,7 @@ class OpenFragment:
         offset: int = 0,
         views: bool = False,
         part: Part | None = None,
+        reads: Reads | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """The rows batch by batch: at most `limit` matching rows; without a filter after the first `offset` rows.
 
@@ -104,7 +108,7 @@ class OpenFragment:
             return
         # Few functions of pyarrow support views.
         views = views and plan.whole and projection.columns_only and not self._flattened.intersection(plan.stored)
-        reader = self._scan(plan, batch_rows, limit if plan.whole else None, offset, views, part)
+        reader = self._scan(plan, batch_rows, limit if plan.whole else None, offset, views, part, reads)
         left = limit
         while left != 0 and (raw := reader.next()) is not None:
             batch = projection.finish(self._adapted(raw, plan, projection.constants(keys)), plan.whole)
@@ -114,16 +118,16 @@ class OpenFragment:
             if batch.num_rows:
                 yield batch
 
-    def count(self, projection: Projection, keys: Keys) -> int:
+    def count(self, projection: Projection, keys: Keys, reads: Reads | None = None) -> int:
         """The number of matching rows; without a filter nothing is read."""
         plan = self._plan(projection, keys)
         if plan is None:
             return 0
         if not plan.whole:
-            return sum(batch.num_rows for batch in self.batches(projection, keys, None))
+            return sum(batch.num_rows for batch in self.batches(projection, keys, None, reads=reads))
         if plan.pushed is None:
             return self.rows
-        reader = self._file.scan([], plan.pushed)
+        reader = self._file.scan([], plan.pushed, reads=reads)
         return sum(raw.num_rows for raw in iter(reader.next, None))
 
     def take(self, projection: Projection, keys: Keys, rows: pa.Array) -> pa.RecordBatch:
@@ -165,6 +169,7 @@ class OpenFragment:
         offset: int = 0,
         views: bool = False,
         part: Part | None = None,
+        reads: Reads | None = None,
     ) -> _staffa.Reader:
         return self._file.scan(
             plan.stored,
@@ -176,6 +181,7 @@ class OpenFragment:
             flattened=not views,
             split=part and (part.start, part.end),
             threads=None if part is None else 1,
+            reads=reads,
         )
 
     def _adapted(self, raw: _staffa.Batch, plan: _ScanPlan, constants: Keys) -> pa.RecordBatch:

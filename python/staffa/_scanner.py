@@ -15,6 +15,7 @@ import pyarrow.dataset as ds
 from staffa._arguments import row_indices, whole_number
 from staffa._fragment import Keys, OpenFragment
 from staffa._lookalike import Lookalike
+from staffa._metrics import Reads
 from staffa._projection import Projection
 from staffa.errors import InvalidArgumentError
 
@@ -79,10 +80,13 @@ class Scannable:
 class Scanner(Lookalike, like=ds.Scanner):
     """A scan of a dataset. Nothing is read until a method asks for rows; a scanner can be used again."""
 
-    def __init__(self, source: ScanSource, projection: Projection, batch_size: int | None) -> None:
+    def __init__(
+        self, source: ScanSource, projection: Projection, batch_size: int | None, reads: Reads | None = None
+    ) -> None:
         self._source = source
         self._projection = projection
         self._batch_rows = whole_number("batch_size", batch_size, 1)
+        self._reads = reads
 
     @property
     def dataset_schema(self) -> pa.Schema:
@@ -101,7 +105,7 @@ class Scanner(Lookalike, like=ds.Scanner):
         """The rows as a stream of batches."""
         if len(self._source.files) == 1:
             fragment, keys = self._source.open_file(0)
-            stream = fragment.stream(self._projection, keys, self._batch_rows)
+            stream = fragment.stream(self._projection, keys, self._batch_rows, self._reads)
             if stream is not None:
                 return pa.RecordBatchReader.from_stream(stream)
         return pa.RecordBatchReader.from_batches(self.projected_schema, self.to_batches())
@@ -113,7 +117,7 @@ class Scanner(Lookalike, like=ds.Scanner):
     def scan_batches(self) -> Iterator[ds.TaggedRecordBatch]:
         """The batches, each with its fragment."""
         for fragment, source in self._source.split():
-            for batch in Scanner(source, self._projection, self._batch_rows).to_batches():
+            for batch in Scanner(source, self._projection, self._batch_rows, self._reads).to_batches():
                 yield ds.TaggedRecordBatch(batch, fragment)
 
     def to_table(self) -> pa.Table:
@@ -128,7 +132,7 @@ class Scanner(Lookalike, like=ds.Scanner):
     def count_rows(self) -> int:
         """The number of rows; without a filter nothing is read."""
         matching = self._source.open_matching(self._projection)
-        return sum(fragment.count(self._projection, keys) for fragment, keys in matching)
+        return sum(fragment.count(self._projection, keys, self._reads) for fragment, keys in matching)
 
     def take(self, indices: Any) -> pa.Table:
         """Rows by number, in any order, duplicates allowed."""
@@ -151,7 +155,9 @@ class Scanner(Lookalike, like=ds.Scanner):
         return self._table(batches).take(pc.sort_indices(order))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scanner, (self._source, self._projection, self._batch_rows)
+        # Another process has a cache and counters of its own.
+        reads = self._reads and self._reads._replace(metrics=None)
+        return Scanner, (self._source, self._projection, self._batch_rows, reads)
 
     def _take_from(self, file: int, rows: pa.Array) -> pa.RecordBatch:
         fragment, keys = self._source.open_file(file)
@@ -165,7 +171,8 @@ class Scanner(Lookalike, like=ds.Scanner):
         for fragment, keys in self._source.open_matching(self._projection):
             if left == 0:
                 return
-            for batch in fragment.batches(self._projection, keys, batch_rows, left, views=views):
+            batches = fragment.batches(self._projection, keys, batch_rows, left, views=views, reads=self._reads)
+            for batch in batches:
                 yield batch
                 left = None if left is None else left - batch.num_rows
 

@@ -39,6 +39,12 @@ class Reader:
     def __arrow_c_schema__(self) -> object: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+class ScanMetrics:
+    """Counters of the scans that have them."""
+
+    def counts(self) -> tuple[int, int, float, float, int, int]:
+        """Bytes and requests, seconds of reading and of decoding, blocks and those of the cache."""
+
 class File:
     """An open file."""
 
@@ -69,8 +75,11 @@ class File:
         flattened: bool = False,
         split: tuple[int, int] | None = None,
         threads: int | None = None,
+        reads: tuple[bool, bool | None, ScanMetrics | None] | None = None,
     ) -> Reader:
-        """Reads batch by batch, without the first `offset` rows; `flattened` as in `Batch`, `split` as of `splits`."""
+        """Reads batch by batch, without the first `offset` rows; `flattened` as in `Batch`, `split` as of `splits`,
+        `reads` as in `_metrics.Reads`.
+        """
 
     def splits(
         self, columns: list[str] | None = None, filter: tuple[str, Any] | None = None, rows: int | None = None
@@ -87,6 +96,7 @@ class File:
         string_views: bool = False,
         dictionaries: list[str] | None = None,
         run_ends: list[str] | None = None,
+        reads: tuple[bool, bool | None, ScanMetrics | None] | None = None,
     ) -> pa.Table:
         """Reads everything."""
 
@@ -240,5 +250,14 @@ def set_cache_bytes(bytes: int) -> int:
 
 def cache_info() -> tuple[int, int, int, int, int]:
     """Hits, misses, entries, bytes and budget of the process's cache."""
+
+def set_disk_cache(folder: str | None, bytes: int | None) -> None:
+    """Keeps what is read from object stores in a folder; without one nothing is kept."""
+
+def disk_cache_info() -> tuple[int, int, int, int, int, int] | None:
+    """Hits, misses, bytes of each, bytes of the folder and budget; None without a cache."""
+
+def flush_disk_cache() -> None:
+    """Waits until what was read is written."""
 
 def cli(arguments: list[str]) -> int: ...

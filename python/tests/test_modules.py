@@ -15,11 +15,13 @@ ORDER = [
     *[
         "_arguments",
         "_cache",
+        "_disk_cache",
         "_evaluate",
         "_extras",
         "_input",
         "_lookalike",
         "_memory",
+        "_metrics",
         "_sort_key",
         "_options",
         "_pushdown",

@@ -230,3 +230,106 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+# Reads an object; what of it was asked for.
+_READ = """
+import sys, staffa
+rows = staffa.open(sys.argv[1]).to_table(sys.argv[2:] or None)
+info = staffa.disk_cache_info()
+print(rows.num_rows, sum(rows["n"].to_pylist()), info.hits, info.misses, info.miss_bytes)
+"""
+
+
+def reads(folder: Path, url: str, *columns: str, at_once: int = 1) -> list[list[int]]:
+    """Rows, sum of `n`, hits, misses and bytes asked for, of processes that share a cache."""
+    environment = os.environ | {"STAFFA_DISK_CACHE": f"{folder}=1 GB"}
+    command = [sys.executable, "-c", _READ, url, *columns]
+    running = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+        for _ in range(at_once)
+    ]
+    found = []
+    for process in running:
+        out, error = process.communicate(timeout=60)
+        assert process.returncode == 0, error
+        found.append([int(number) for number in out.split()])
+    return found
+
+
+def incompressible(seed: int) -> pa.Table:
+    random = Random(seed)
+    return pa.table({name: [random.getrandbits(40) for _ in range(40_000)] for name in ("n", "m")})
+
+
+def test_the_next_process_asks_for_no_data(bucket: str, tmp_path: Path) -> None:
+    url, folder, table = f"{bucket}/cached/t.staffa", tmp_path / "cache", incompressible(1)
+    expected = [40_000, sum(table["n"].to_pylist())]
+    staffa.write_table(table, url)
+    first, second = reads(folder, url)[0], reads(folder, url)[0]
+    assert first[:2] == second[:2] == expected
+    assert first[3] > 0
+    assert first[4] > 300_000
+    assert second[3:] == [0, 0]
+    # Another column reads what is there, and the rest.
+    staffa.write_table(table, url, overwrite=True, row_group_rows=10_000)
+    assert reads(folder, url, "n")[0][:2] == expected
+    assert reads(folder, url)[0][:2] == expected
+    # The object is another one.
+    other = incompressible(2)
+    staffa.write_table(other, url, overwrite=True)
+    assert reads(folder, url)[0][:2] == [40_000, sum(other["n"].to_pylist())]
+    shared = reads(tmp_path / "shared", url, at_once=2)
+    assert [found[:2] for found in shared] == 2 * [[40_000, sum(other["n"].to_pylist())]]
+    assert reads(tmp_path / "shared", url)[0][3:] == [0, 0]
+
+
+def test_a_damaged_disk_cache_is_a_miss(bucket: str, tmp_path: Path) -> None:
+    url, folder, table = f"{bucket}/cached/d.staffa", tmp_path / "cache", incompressible(3)
+    expected = [40_000, sum(table["n"].to_pylist())]
+    staffa.write_table(table, url)
+    reads(folder, url)
+
+    def files() -> list[Path]:
+        return [path for path in folder.rglob("*") if path.is_file()]
+
+    for damage in (lambda b: b[:-100], lambda b: b[:200] + bytes([b[200] ^ 4]) + b[201:], lambda b: b""):
+        for path in files():
+            path.write_bytes(damage(path.read_bytes() + bytes(300)))
+        found = reads(folder, url)[0]
+        assert found[:2] == expected
+        assert found[3] > 0
+    assert reads(folder, url)[0][3:] == [0, 0]
+
+
+def test_the_disk_cache_is_set_and_counted(bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, table = f"{bucket}/cached/s.staffa", incompressible(4)
+    staffa.write_table(table, url)
+    try:
+        staffa.set_disk_cache(tmp_path / "cache", 1 << 30)
+        assert staffa.open(url).to_table() == table
+        first = staffa.disk_cache_info()
+        assert staffa.dataset(f"{bucket}/cached/s.*").to_table() == table
+        second = staffa.disk_cache_info()
+        assert first is not None
+        assert second is not None
+        assert second.miss_bytes == first.miss_bytes > 300_000
+        assert second.hit_bytes > 300_000
+        assert first.nbytes < second.max_bytes == 1 << 30
+        (tmp_path / "file").write_text("no folder")
+        with pytest.raises(OSError, match="file"):
+            staffa.set_disk_cache(tmp_path / "file")
+        with pytest.raises(staffa.InvalidArgumentError, match="bytes must be"):
+            staffa.set_disk_cache(tmp_path, -1)
+    finally:
+        staffa.set_disk_cache(None)
+    assert staffa.disk_cache_info() is None
+    monkeypatch.setenv("STAFFA_DISK_CACHE", f"{tmp_path}/by_program")
+    for _ in range(2):
+        found = program("cat", "--csv", "--limit", "1", url)
+        assert found.stdout.splitlines()[1] == ",".join(str(column[0]) for column in table)
+    assert any(path.is_file() for path in (tmp_path / "by_program" / "1").rglob("*"))
+    monkeypatch.setenv("STAFFA_DISK_CACHE", f"{tmp_path}/file")
+    done = program("count", url)
+    assert done.returncode != 0
+    assert "STAFFA_DISK_CACHE" in done.stderr

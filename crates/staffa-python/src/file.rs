@@ -15,6 +15,7 @@ use staffa::{Aggregate, Error, Predicate, Result, RowSelection, Scan, Split};
 use crate::batch::{Batch, flatten, flattened_schema};
 use crate::errors::{run, run_attached};
 use crate::import;
+use crate::metrics::{Reads, ScanReads};
 use crate::predicate::predicate;
 use crate::reader::Reader;
 use crate::reports;
@@ -74,7 +75,7 @@ impl File {
     /// Reads batch by batch; `flattened` as in `Batch`, `split` as of `splits`.
     #[pyo3(signature = (
         columns=None, filter=None, batch_rows=None, limit=None, string_views=false, dictionaries=None, run_ends=None,
-        offset=0, flattened=false, split=None, threads=None
+        offset=0, flattened=false, split=None, threads=None, reads=None
     ))]
     #[expect(
         clippy::too_many_arguments,
@@ -94,10 +95,12 @@ impl File {
         flattened: bool,
         split: Option<(u64, u64)>,
         threads: Option<usize>,
+        reads: Option<Reads<'_>>,
     ) -> PyResult<Reader> {
-        let filter = filter.map(predicate).transpose()?;
+        let (filter, reads) = (filter.map(predicate).transpose()?, ScanReads::new(reads));
         run(py, || {
-            let mut scan = self.start_scan(columns, filter, batch_rows, limit, string_views);
+            let scan = self.start_scan(columns, filter, batch_rows, limit, string_views);
+            let mut scan = reads.apply(scan);
             if let Some((start, end)) = split {
                 scan = scan.split(self.0.split(start..end)?);
             }
@@ -145,7 +148,7 @@ impl File {
 
     /// Reads everything into a `pyarrow.Table`.
     #[pyo3(signature = (
-        columns=None, filter=None, limit=None, string_views=false, dictionaries=None, run_ends=None
+        columns=None, filter=None, limit=None, string_views=false, dictionaries=None, run_ends=None, reads=None
     ))]
     #[allow(clippy::too_many_arguments)] // Python's keyword arguments.
     fn read<'py>(
@@ -157,13 +160,16 @@ impl File {
         string_views: bool,
         dictionaries: Option<Vec<String>>,
         run_ends: Option<Vec<String>>,
+        reads: Option<Reads<'_>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let filter = filter.map(predicate).transpose()?;
+        let (filter, reads) = (filter.map(predicate).transpose()?, ScanReads::new(reads));
         // Whole row groups fill huge pages, and all batches stay in memory anyway.
         let batch_rows = limit.is_none().then_some(1 << 20);
         let scan = || {
             let scan = self.start_scan(columns, filter, batch_rows, limit, string_views);
-            scan.dictionaries(dictionaries.unwrap_or_default())
+            reads
+                .apply(scan)
+                .dictionaries(dictionaries.unwrap_or_default())
                 .run_ends(run_ends.unwrap_or_default())
         };
         let mut reader = run(py, || scan().read_ahead(usize::MAX).reader())?;

@@ -11,11 +11,13 @@
 )]
 
 mod batch;
+mod disk_cache;
 mod errors;
 mod file;
 mod fork;
 mod import;
 mod memory;
+mod metrics;
 mod open;
 mod predicate;
 mod reader;
@@ -55,6 +57,12 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(memory::retained_memory, module)?)?;
     module.add_function(wrap_pyfunction!(memory::set_cache_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(memory::cache_info, module)?)?;
+    module.add_class::<metrics::ScanMetrics>()?;
+    module.add_function(wrap_pyfunction!(disk_cache::set_disk_cache, module)?)?;
+    module.add_function(wrap_pyfunction!(disk_cache::disk_cache_info, module)?)?;
+    let flush = wrap_pyfunction!(disk_cache::flush_disk_cache, module)?;
+    let at_exit = module.py().import("atexit")?;
+    at_exit.call_method1("register", (flush,))?;
     module.add_function(wrap_pyfunction!(cli, module)?)?;
     Ok(())
 }
