@@ -90,6 +90,51 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
+fn a_second_query_asks_for_no_data() {
+    let (folder, server) = served();
+    let cache = folder.path().join("cache");
+    let option = format!("{}=100 MB", cache.display());
+    let sql = format!("SELECT sum(n) AS s FROM '{server}/t.staffa' WHERE n >= 10");
+    let query = || {
+        let counts = ["--json", "--stats", "--cost", "cores=1"];
+        let args = [&counts[..], &["--disk-cache", &option, &sql]].concat();
+        let found = run(&server, &args);
+        let said = text(&found.stderr);
+        assert_eq!(text(&found.stdout), "{\"s\":4049954955}\n", "{said}");
+        said
+    };
+    let first = query();
+    assert!(!first.contains("requests to object stores: 0"), "{first}");
+    let second = query();
+    for line in [
+        "requests to object stores: 0",
+        "bytes of their answers: 0",
+        // The planner has asked for the length of the object and its tag.
+        "bytes of objects: 0",
+    ] {
+        assert!(second.contains(line), "{second}");
+    }
+    // Another file under the same URL.
+    write(&folder.path().join("t.staffa"), &numbers(0, 5));
+    let sql = format!("SELECT count(*) AS c FROM '{server}/t.staffa'");
+    let found = run(&server, &["--disk-cache", &option, "--json", &sql]);
+    assert_eq!(
+        text(&found.stdout),
+        "{\"c\":5}\n",
+        "{}",
+        text(&found.stderr)
+    );
+    let no_folder = folder.path().join("t.staffa").display().to_string();
+    let no_size = format!("{}=much", cache.display());
+    for (option, expected) in [(&no_folder, "t.staffa"), (&no_size, "FOLDER=SIZE expected")] {
+        let found = run(&server, &["--disk-cache", option, &sql]);
+        let said = text(&found.stderr);
+        assert!(!found.status.success() && said.contains(expected), "{said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
+#[test]
 fn tables_are_read_by_url() {
     let (folder, server) = served();
     let url = format!("{server}/t.staffa");

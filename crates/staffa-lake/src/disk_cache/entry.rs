@@ -46,6 +46,11 @@ pub(super) struct Entry {
     pub range: Range<u64>,
 }
 
+/// About the most bytes of the head of a payload: of an object with a long name.
+pub(super) fn most_head_bytes(payload: usize) -> u64 {
+    512 + 8 * (payload as u64).div_ceil(PIECE_BYTES)
+}
+
 /// What stands before the payload.
 pub(super) fn head(name: &str, version: &Version, offset: u64, payload: &[u8]) -> Vec<u8> {
     let mut header = Vec::new();

@@ -167,7 +167,9 @@ impl DiskCache {
         offset: u64,
         bytes: &[u8],
     ) {
-        let room = bytes.len() as u64;
+        let room = usage::on_disk(bytes.len() as u64 + entry::most_head_bytes(bytes.len()));
+        // The file of the newest version takes a page.
+        let room = room + if latest { usage::on_disk(1) } else { 0 };
         let usage = || self.0.usage.lock().unwrap_or_else(PoisonError::into_inner);
         if !usage().make_room(&self.0.root, self.0.budget, room) {
             return;

@@ -32,9 +32,8 @@ struct Known {
 }
 
 impl Usage {
-    /// Makes room for a file; whether it fits.
+    /// Makes room for so many bytes on disk; whether they fit.
     pub fn make_room(&mut self, root: &Path, budget: u64, bytes: u64) -> bool {
-        let bytes = on_disk(bytes);
         // What is left after removing, so that not every write has to.
         let most = budget - budget / 10;
         if bytes > most {
@@ -63,7 +62,7 @@ impl Usage {
 
     /// What was to be written is not there.
     pub fn give_back(&mut self, bytes: u64) {
-        self.bytes = self.bytes.saturating_sub(on_disk(bytes));
+        self.bytes = self.bytes.saturating_sub(bytes);
     }
 }
 
@@ -72,7 +71,8 @@ pub(super) fn bytes_of(root: &Path) -> u64 {
     files(root).iter().map(|file| file.bytes).sum()
 }
 
-fn on_disk(bytes: u64) -> u64 {
+/// Bytes that a file takes.
+pub(super) fn on_disk(bytes: u64) -> u64 {
     bytes.max(1).next_multiple_of(PAGE_BYTES)
 }
 
