@@ -254,7 +254,7 @@ def cache_info() -> tuple[int, int, int, int, int]:
 def set_disk_cache(folder: str | None, bytes: int | None) -> None:
     """Keeps what is read from object stores in a folder; without one nothing is kept."""
 
-def disk_cache_info() -> tuple[int, int, int, int, int, int] | None:
+def disk_cache_info() -> list[int] | None:
     """Hits, misses, bytes of each, bytes of the folder and budget; None without a cache."""
 
 def flush_disk_cache() -> None:

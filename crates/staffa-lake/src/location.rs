@@ -218,12 +218,11 @@ fn client(scheme: ObjectStoreScheme, url: &Url) -> object_store::Result<Client> 
     let is_local = matches!(scheme, ObjectStoreScheme::Local);
     let store = build(scheme, url, settings)?;
     #[cfg(feature = "disk-cache")]
-    let client = match is_local {
-        true => Client {
-            store,
-            cached: None,
-        },
-        false => Client::cached(store, &key),
+    let client = if is_local {
+        let cached = None;
+        Client { store, cached }
+    } else {
+        Client::cached(store, &key)
     };
     #[cfg(not(feature = "disk-cache"))]
     let client = Client { store };

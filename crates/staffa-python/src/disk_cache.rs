@@ -26,21 +26,21 @@ pub(crate) fn set_disk_cache(
 
 /// Hits, misses, bytes of each, bytes of the folder and budget; nothing where there is no cache.
 #[pyfunction]
-pub(crate) fn disk_cache_info(py: Python<'_>) -> PyResult<Option<(u64, u64, u64, u64, u64, u64)>> {
+pub(crate) fn disk_cache_info(py: Python<'_>) -> PyResult<Option<[u64; 6]>> {
     run(py, || {
         let Some(cache) = DiskCache::process()? else {
             return Ok(None);
         };
         cache.flush();
         let info = cache.info();
-        Ok(Some((
+        Ok(Some([
             info.hits,
             info.misses,
             info.hit_bytes,
             info.miss_bytes,
             info.bytes,
             info.budget_bytes,
-        )))
+        ]))
     })
 }
 

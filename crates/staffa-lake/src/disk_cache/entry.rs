@@ -12,7 +12,10 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
+use staffa_kernels::PoolBuf;
 use twox_hash::XxHash3_64;
 
 /// The beginning of every file.
@@ -21,6 +24,8 @@ const MAGIC: [u8; 8] = *b"STFACHE1";
 const PREFIX_BYTES: usize = MAGIC.len() + 4 + 8;
 /// Most bytes of a header that is believed.
 const MOST_HEADER_BYTES: u32 = 1 << 20;
+/// How old the time of the last use may be: each change of it is written to the disk.
+const USE_TOLERANCE: Duration = Duration::from_mins(1);
 /// Bytes of a payload that share a checksum.
 const PIECE_BYTES: u64 = 64 << 10;
 
@@ -145,33 +150,31 @@ impl Entry {
     }
 
     /// Bytes of the object within the entry's range; `None` where they are not as they were written.
-    pub fn read(&mut self, range: &Range<u64>) -> Option<Vec<u8>> {
+    pub fn read(&mut self, range: &Range<u64>) -> Option<Bytes> {
         let within = range.start.checked_sub(self.range.start)?;
         if range.start >= range.end || range.end > self.range.end {
             return None;
         }
+        let end = range.end - self.range.start;
         let first = within / PIECE_BYTES * PIECE_BYTES;
-        let stop = (range.end - self.range.start).next_multiple_of(PIECE_BYTES);
+        let stop = end.next_multiple_of(PIECE_BYTES);
         let stop = stop.min(self.range.end - self.range.start);
         self.file.seek(SeekFrom::Start(self.payload + first)).ok()?;
-        let mut bytes = Vec::with_capacity((stop - first) as usize);
-        let read = (&self.file).take(stop - first).read_to_end(&mut bytes);
-        if read.ok()? as u64 != stop - first {
-            return None;
-        }
+        let mut bytes = PoolBuf::new((stop - first) as usize)?;
+        self.file.read_exact(bytes.as_mut_slice()).ok()?;
         let checksums = self.checksums.get((first / PIECE_BYTES) as usize..)?;
-        let mut pieces = bytes.chunks(PIECE_BYTES as usize).zip(checksums);
-        if !pieces.all(|(piece, checksum)| XxHash3_64::oneshot(piece) == *checksum) {
+        let pieces = bytes.as_slice().chunks(PIECE_BYTES as usize);
+        let is_whole = |(piece, checksum): (&[u8], &u64)| XxHash3_64::oneshot(piece) == *checksum;
+        if !pieces.zip(checksums).all(is_whole) {
             return None;
         }
-        bytes.truncate((range.end - self.range.start - first) as usize);
-        bytes.drain(..(within - first) as usize);
-        Some(bytes)
+        let bytes = Bytes::from_owner(bytes);
+        Some(bytes.slice((within - first) as usize..(end - first) as usize))
     }
 
-    /// When the entry was used last, as far as the disk tells.
+    /// Notes that the entry was used.
     pub fn touch(&self) {
-        let now = std::time::SystemTime::now();
+        let now = SystemTime::now();
         let used = self.file.metadata().and_then(|found| found.modified());
         let is_old = |used| {
             now.duration_since(used)
@@ -183,6 +186,3 @@ impl Entry {
         }
     }
 }
-
-/// How old the time of the last use may be: each change of it is written to the disk.
-const USE_TOLERANCE: std::time::Duration = std::time::Duration::from_secs(60);

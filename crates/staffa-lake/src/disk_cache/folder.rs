@@ -13,6 +13,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 use twox_hash::{XxHash3_64, XxHash3_128};
 
 use super::entry::{Entry, Version, head};
@@ -35,11 +36,29 @@ pub(super) struct ObjectFolder {
 /// What the cache has of a range: its beginning, its end, and nothing between.
 #[derive(Debug)]
 pub(super) struct Parts {
-    pub front: Vec<u8>,
+    pub front: Vec<Bytes>,
     pub missing: Range<u64>,
-    pub back: Vec<u8>,
+    pub back: Option<Bytes>,
     /// The version of the parts, where there are some.
     pub version: Option<Version>,
+}
+
+impl Parts {
+    /// How many bytes are there.
+    pub fn bytes(&self) -> u64 {
+        let parts = self.front.iter().chain(&self.back);
+        parts.map(|part| part.len() as u64).sum()
+    }
+
+    /// The whole range, with what was missing.
+    pub fn joined(self, missing: Bytes) -> Bytes {
+        let parts = self.front.into_iter().chain([missing]).chain(self.back);
+        let mut parts: Vec<Bytes> = parts.filter(|part| !part.is_empty()).collect();
+        match parts.len() {
+            1 => parts.pop().unwrap_or_default(),
+            _ => parts.concat().into(),
+        }
+    }
 }
 
 impl ObjectFolder {
@@ -91,13 +110,13 @@ impl ObjectFolder {
         let mut parts = Parts {
             front: Vec::new(),
             missing: range.clone(),
-            back: Vec::new(),
+            back: None,
             version: None,
         };
         // A query that comes again asks for the same ranges.
         if let Some((bytes, version)) = self.read_part(tag, range, range) {
             return Parts {
-                front: bytes,
+                front: vec![bytes],
                 missing: range.end..range.end,
                 version: Some(version),
                 ..parts
@@ -109,7 +128,7 @@ impl ObjectFolder {
             let Some((bytes, version)) = self.read_part(tag, &found, &part) else {
                 break;
             };
-            parts.front.extend(bytes);
+            parts.front.push(bytes);
             parts.missing.start = part.end;
             parts.version = Some(version);
             if parts.missing.is_empty() {
@@ -120,12 +139,19 @@ impl ObjectFolder {
         if let Some(found) = longest_to(&known, range.end) {
             let part = found.start.max(parts.missing.start)..range.end;
             if let Some((bytes, version)) = self.read_part(tag, &found, &part) {
-                parts.back = bytes;
+                parts.back = Some(bytes);
                 parts.missing.end = part.start;
                 parts.version = Some(version);
             }
         }
         parts
+    }
+
+    /// The bytes of a range of a version, if all are there.
+    pub fn read_whole(&self, tag: &str, range: &Range<u64>) -> Option<(Bytes, Version)> {
+        let mut parts = self.read(tag, range);
+        let version = parts.version.take().filter(|_| parts.missing.is_empty())?;
+        Some((parts.joined(Bytes::new()), version))
     }
 
     /// Writes bytes of a version; they appear whole or not at all.
@@ -140,7 +166,7 @@ impl ObjectFolder {
         tag: &str,
         file: &Range<u64>,
         part: &Range<u64>,
-    ) -> Option<(Vec<u8>, Version)> {
+    ) -> Option<(Bytes, Version)> {
         let name = file_name(tag, file);
         let mut entry = self.open(&name)?;
         let bytes = if entry.version.tag == tag && entry.range == *file {

@@ -19,16 +19,14 @@ mod usage;
 
 use std::fs;
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bytes::Bytes;
 use staffa::{Error, Result};
 
 use self::entry::Version;
-use self::folder::{ObjectFolder, Parts};
+use self::folder::ObjectFolder;
 use self::pending::Pending;
 pub use self::store::CachedStore;
 use self::usage::Usage;
@@ -195,22 +193,5 @@ impl DiskCache {
         counter.fetch_add(1, Ordering::Relaxed);
         self.0.hit_bytes.fetch_add(hit_bytes, Ordering::Relaxed);
         self.0.miss_bytes.fetch_add(miss_bytes, Ordering::Relaxed);
-    }
-
-    /// The bytes of a range of a version, if all are there.
-    fn read(
-        &self,
-        object: &ObjectFolder,
-        tag: &str,
-        range: &Range<u64>,
-    ) -> Option<(Bytes, Version)> {
-        let Parts {
-            front,
-            missing,
-            version,
-            ..
-        } = object.read(tag, range);
-        Some((Bytes::from(front), version?))
-            .filter(|_| missing.is_empty() && missing.start == range.end)
     }
 }

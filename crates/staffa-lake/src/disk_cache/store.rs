@@ -65,8 +65,8 @@ impl CachedStore {
     /// The bytes of a range of a version, if all of them are in the cache.
     pub(crate) fn cached(&self, path: &Path, tag: &str, range: &Range<u64>) -> Option<Bytes> {
         let cache = self.cache().filter(|_| is_strong(tag))?;
-        let found = cache.read(&cache.object(&self.name, path.as_ref()), tag, range);
-        let (bytes, _) = found?;
+        let object = cache.object(&self.name, path.as_ref());
+        let (bytes, _) = object.read_whole(tag, range)?;
         cache.count(bytes.len() as u64, 0);
         Some(bytes)
     }
@@ -83,22 +83,19 @@ impl CachedStore {
         let object = cache.object(&self.name, path.as_ref());
         let (of, wanted, of_version) = (object.clone(), range.clone(), tag.clone());
         let parts = blocking(move || of.read(&of_version, &wanted)).await;
-        let Parts {
-            front,
-            missing,
-            back,
-            version,
-        } = parts.ok_or_else(ended)?;
-        if let Some(version) = version.filter(|_| missing.is_empty()) {
-            cache.count(front.len() as u64, 0);
-            return Ok(of_cache(path, &version, range, Bytes::from(front)));
+        let mut parts: Parts = parts.ok_or_else(ended)?;
+        let missing = parts.missing.clone();
+        if let Some(version) = parts.version.take().filter(|_| missing.is_empty()) {
+            let bytes = parts.joined(Bytes::new());
+            cache.count(bytes.len() as u64, 0);
+            return Ok(of_cache(path, &version, range, bytes));
         }
         let rest = GetOptions {
             range: Some(GetRange::Bounded(missing.clone())),
             ..options.clone()
         };
         let found = self.store.get_opts(path, rest).await?;
-        let cached = (front.len() + back.len()) as u64;
+        let cached = parts.bytes();
         match self.keep(found, &object, false, &cache).await? {
             Kept::AsItIs(found) if cached == 0 => Ok(found),
             Kept::Bytes(found, bytes) if cached == 0 => {
@@ -111,8 +108,7 @@ impl CachedStore {
                     && bytes.len() as u64 == missing.end - missing.start =>
             {
                 cache.0.hit_bytes.fetch_add(cached, Ordering::Relaxed);
-                let bytes = [&front[..], &bytes[..], &back[..]].concat().into();
-                Ok(answer(found, range, bytes, cached))
+                Ok(answer(found, range, parts.joined(bytes), cached))
             }
             // Not the rest of what is there: of another version, or not what was asked for.
             _ => self.store.get_opts(path, options).await,
@@ -143,10 +139,9 @@ impl CachedStore {
             match self.store.get_opts(path, unless).await {
                 Err(Error::NotModified { .. }) => {
                     let (of, tag, range) = (object.clone(), version.tag.clone(), range.clone());
-                    let (by, wanted) = (cache.clone(), range.clone());
-                    let found = blocking(move || by.read(&of, &tag, &wanted))
-                        .await
-                        .flatten();
+                    let wanted = range.clone();
+                    let found = blocking(move || of.read_whole(&tag, &wanted)).await;
+                    let found = found.flatten();
                     if let Some((bytes, version)) = found {
                         cache.count(bytes.len() as u64, 0);
                         return Ok(of_cache(path, &version, range, bytes));

@@ -13,7 +13,7 @@ use super::folder::UNFINISHED;
 /// Files take whole pages of the disk.
 const PAGE_BYTES: u64 = 4 << 10;
 /// How long a file may be in the making.
-const MOST_UNFINISHED: Duration = Duration::from_secs(600);
+const MOST_UNFINISHED: Duration = Duration::from_mins(10);
 
 /// What files take, as far as this process knows.
 #[derive(Debug, Default)]
