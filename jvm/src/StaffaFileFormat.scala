@@ -117,6 +117,7 @@ class StaffaFileFormat
       schema: StructType): OutputWriterFactory = {
     val all = new StaffaOptions(options, getSqlConf(session))
     Schemas.arrow(schema)
+    StaffaOutputCommitter.use(job)
     new StaffaWriterFactory(all.writerOptions ++ Seq("metadata." + Schemas.MetadataKey, schema.json))
   }
 }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import pytest
 
 from conftest import parts
@@ -103,9 +106,6 @@ def test_a_task_that_fails_while_writing_leaves_no_file(spark, tmp_path):
 
 
 def test_a_job_that_is_cancelled_leaves_no_file(spark, tmp_path):
-    import threading
-    import time
-
     slow = spark.range(0, 40_000_000, 1, 2).selectExpr(
         "id", "xxhash64(id) a", "xxhash64(id, 1) b", "sha2(string(id), 256) c"
     )
@@ -127,6 +127,46 @@ def test_a_job_that_is_cancelled_leaves_no_file(spark, tmp_path):
     assert failed and not thread.is_alive()
     visible = [part for part in parts(tmp_path / "t") if "_temporary" not in str(part)]
     assert visible == []
+
+
+@pytest.mark.parametrize("other", ["ends", "fails"])
+def test_two_jobs_that_write_to_one_folder_are_whole(spark, tmp_path, other):
+    """The first task of a job is done when another job begins and ends; then the second one goes on."""
+    gate = spark._jvm.org.apache.spark.sql.staffa.test.Gate
+    folder = tmp_path / "t"
+    failed: list[BaseException] = []
+    passed = "java_method('org.apache.spark.sql.staffa.test.Gate', 'pass') = 'passed'"
+    rows = spark.range(0, 200, 1, 2).selectExpr(f"if(id < 100, id, if({passed}, id, null)) as id")
+
+    def run() -> None:
+        try:
+            rows.write.format("staffa").mode("append").save(str(folder))
+        except BaseException as e:
+            failed.append(e)
+
+    gate.shut()
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        deadline = time.monotonic() + 60
+        while not list(folder.rglob("task_*")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        quick = spark.range(0, 1000, 1, 1)
+        if other == "fails":
+            quick = quick.selectExpr("if(id = 500, raise_error('stop here'), id) as id")
+            with pytest.raises(Exception, match="stop here"):
+                quick.write.format("staffa").mode("append").save(str(folder))
+        else:
+            quick.write.format("staffa").mode("append").save(str(folder))
+            assert spark.read.format("staffa").load(str(folder)).count() == 1000
+    finally:
+        gate.open()
+        thread.join(timeout=120)
+    assert not failed and not thread.is_alive()
+    written = spark.read.format("staffa").load(str(folder)).selectExpr("count(*)", "count(id)", "sum(id)").collect()[0]
+    own = (200, 200, 199 * 100)
+    assert tuple(written) == (own if other == "fails" else (1200, 1200, own[2] + 999 * 500))
+    assert not (folder / "_temporary").exists()
 
 
 def test_a_limit_frees_what_it_does_not_read(spark, tmp_path):

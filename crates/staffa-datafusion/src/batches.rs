@@ -32,6 +32,8 @@ pub(crate) struct Wanted {
     pub limit: Option<usize>,
     /// From the last part to the first.
     pub reversed: bool,
+    /// Blocks from the cache of the process, and into it.
+    pub cached: bool,
     /// Partitions that read at the same time.
     pub partitions: usize,
     /// Requests that they may make at the same time.

@@ -59,6 +59,8 @@ struct ScanMessage {
     dynamic: Vec<PhysicalExprNode>,
     #[prost(bool, tag = "4")]
     reversed: bool,
+    #[prost(bool, tag = "5")]
+    cached: bool,
 }
 
 impl PhysicalExtensionCodec for StaffaCodec {
@@ -81,6 +83,7 @@ impl PhysicalExtensionCodec for StaffaCodec {
             filters: encode(&source.filters)?,
             dynamic: encode(&source.dynamic)?,
             reversed: source.reversed,
+            cached: source.cached,
         };
         message.encode(buffer).map_err(external)
     }
@@ -108,6 +111,7 @@ impl PhysicalExtensionCodec for StaffaCodec {
         source.filters = decode(&message.filters)?;
         source.dynamic = decode(&message.dynamic)?;
         source.reversed = message.reversed;
+        source.cached = message.cached;
         let cache = &task.runtime_env().cache_manager;
         let source: Arc<dyn FileSource> =
             Arc::new(source.with_cache(cache.get_file_metadata_cache()));

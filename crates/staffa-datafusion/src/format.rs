@@ -66,8 +66,8 @@ impl FileFormatFactory for StaffaFormatFactory {
         _: &dyn Session,
         options: &HashMap<String, String>,
     ) -> Result<Arc<dyn FileFormat>> {
-        let options = options::write_options(self.options.clone(), options)?;
-        Ok(Arc::new(StaffaFormat::new().with_options(options)))
+        let format = options::with_options(StaffaFormat::new(), self.options.clone(), options)?;
+        Ok(Arc::new(format))
     }
 
     fn default(&self) -> Arc<dyn FileFormat> {
@@ -79,6 +79,7 @@ impl FileFormatFactory for StaffaFormatFactory {
 #[derive(Clone)]
 pub struct StaffaFormat {
     string_views: bool,
+    cached: bool,
     options: WriteOptions,
 }
 
@@ -87,6 +88,7 @@ impl StaffaFormat {
     pub fn new() -> Self {
         Self {
             string_views: true,
+            cached: false,
             options: WriteOptions::new(),
         }
     }
@@ -96,6 +98,14 @@ impl StaffaFormat {
     #[must_use]
     pub fn with_string_views(mut self, on: bool) -> Self {
         self.string_views = on;
+        self
+    }
+
+    /// Whether scans take blocks from the [cache](staffa::Cache) of the process and keep them there, for
+    /// tables that are queried again and again: `OPTIONS (cached true)` in SQL. No by default.
+    #[must_use]
+    pub fn with_cached(mut self, on: bool) -> Self {
+        self.cached = on;
         self
     }
 
@@ -127,6 +137,7 @@ impl fmt::Debug for StaffaFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StaffaFormat")
             .field("string_views", &self.string_views)
+            .field("cached", &self.cached)
             .finish_non_exhaustive()
     }
 }
@@ -232,6 +243,6 @@ impl FileFormat for StaffaFormat {
     }
 
     fn file_source(&self, table: TableSchema) -> Arc<dyn FileSource> {
-        Arc::new(StaffaSource::new(table))
+        Arc::new(StaffaSource::new(table).with_cached(self.cached))
     }
 }

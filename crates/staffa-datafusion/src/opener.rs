@@ -39,6 +39,8 @@ pub(crate) struct StaffaOpener {
     pub limit: Option<usize>,
     /// Parts from the last one to the first.
     pub reversed: bool,
+    /// Blocks from the cache of the process, and into it.
+    pub cached: bool,
     /// Partitions that read at the same time.
     pub partitions: usize,
     /// Requests that they may make at the same time.
@@ -65,6 +67,7 @@ impl FileOpener for StaffaOpener {
             batch_rows: self.batch_rows,
             limit: self.limit,
             reversed: self.reversed,
+            cached: self.cached,
             partitions: self.partitions,
             permits: self.permits.clone(),
         };

@@ -1,4 +1,4 @@
-//! Options of `COPY ... OPTIONS (...)` and of tables that are inserted into.
+//! Options of `COPY ... OPTIONS (...)` and of tables.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -6,16 +6,24 @@ use std::str::FromStr;
 use datafusion::common::{DataFusionError, Result, plan_err};
 use staffa::{Profile, SortKey, WriteOptions};
 
-const KNOWN: &str = "profile, row_group_rows, sort_order, chunk_statistics";
+use crate::StaffaFormat;
 
-/// Options of the writer by the names that SQL has for them, with `format.` before them or not.
-pub(crate) fn write_options(
+const KNOWN: &str = "profile, row_group_rows, sort_order, chunk_statistics, cached";
+
+/// A format with options by the names that SQL has for them, with `format.` before them or not.
+pub(crate) fn with_options(
+    format: StaffaFormat,
     mut all: WriteOptions,
     options: &HashMap<String, String>,
-) -> Result<WriteOptions> {
+) -> Result<StaffaFormat> {
+    let mut cached = false;
     for (key, value) in options {
         let name = key.strip_prefix("format.").unwrap_or(key);
         all = match name {
+            "cached" => {
+                cached = parsed(name, value)?;
+                all
+            }
             "profile" => all.profile(profile(value)?),
             "row_group_rows" => all.row_group_rows(parsed(name, value)?),
             "chunk_statistics" => all.chunk_statistics(parsed(name, value)?),
@@ -29,7 +37,7 @@ pub(crate) fn write_options(
             }
         };
     }
-    Ok(all)
+    Ok(format.with_options(all).with_cached(cached))
 }
 
 fn profile(name: &str) -> Result<Profile> {

@@ -102,6 +102,7 @@ impl Parts {
 /// The columns of a plan, as they are read.
 pub(crate) fn scan_of(file: &File, plan: &FilePlan, wanted: &Wanted) -> Scan {
     let scan = file.scan().here().string_views(plan.views);
+    let scan = scan.cached(wanted.cached);
     scan.columns(&plan.columns).batch_rows(wanted.batch_rows)
 }
 

@@ -47,6 +47,7 @@ pub struct StaffaSource {
     pub(crate) dynamic: Vec<Arc<dyn PhysicalExpr>>,
     batch_rows: usize,
     pub(crate) reversed: bool,
+    pub(crate) cached: bool,
     cache: Option<Arc<FileMetadataCache>>,
     /// Requests that all partitions may make at the same time.
     permits: Arc<Semaphore>,
@@ -65,10 +66,18 @@ impl StaffaSource {
             dynamic: Vec::new(),
             batch_rows: BATCH_ROWS,
             reversed: false,
+            cached: false,
             cache: None,
             permits: Arc::new(Semaphore::new(MOST_REQUESTS)),
             metrics: ExecutionPlanMetricsSet::new(),
         }
+    }
+
+    /// Whether scans take blocks from the cache of the process and keep them there.
+    #[must_use]
+    pub fn with_cached(mut self, on: bool) -> Self {
+        self.cached = on;
+        self
     }
 
     /// Keeps open files in DataFusion's cache.
@@ -109,6 +118,7 @@ impl FileSource for StaffaSource {
             batch_rows: self.batch_rows,
             limit: config.limit,
             reversed: self.reversed,
+            cached: self.cached,
             partitions: config.file_groups.len(),
             permits: self.permits.clone(),
             counters: Counters::new(&self.metrics, partition),

@@ -273,6 +273,27 @@ async fn footers_larger_than_the_first_request_are_read() {
 }
 
 #[tokio::test]
+async fn tables_that_are_cached_are_read_once() {
+    let ctx = session(1);
+    let store = TestStore::register(&ctx);
+    store.put("t/a.staffa", &noise(100_000, 3)).await;
+    for (table, cached) in [("cold", "false"), ("warm", "true")] {
+        let sql = format!(
+            "CREATE EXTERNAL TABLE {table} STORED AS STAFFA LOCATION 'memory://lake/t/' OPTIONS (cached {cached})"
+        );
+        ctx.sql(&sql).await.unwrap();
+        let sql = format!("SELECT max(c1), count(*) FROM {table} WHERE c2 > 0");
+        let first = ended(&ctx, &sql).await.unwrap();
+        assert!(!store.asked().is_empty());
+        assert_eq!(ended(&ctx, &sql).await.unwrap(), first);
+        assert_eq!(store.asked().is_empty(), cached == "true");
+    }
+    let sql = "CREATE EXTERNAL TABLE t STORED AS STAFFA LOCATION 'memory://lake/t/' OPTIONS (cached maybe)";
+    let error = ctx.sql(sql).await.unwrap_err().to_string();
+    assert!(error.contains("'maybe' is not a value"), "{error}");
+}
+
+#[tokio::test]
 async fn stores_with_the_same_paths_are_told_apart() {
     let ctx = session(1);
     let url = url::Url::parse("memory://pond").unwrap();
