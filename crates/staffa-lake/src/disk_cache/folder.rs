@@ -154,10 +154,17 @@ impl ObjectFolder {
         Some((parts.joined(Bytes::new()), version))
     }
 
-    /// Writes bytes of a version; they appear whole or not at all.
-    pub fn write(&self, version: &Version, offset: u64, bytes: &[u8]) -> io::Result<u64> {
+    /// Writes bytes of a version; they appear whole or not at all. Smaller files of the same bytes go.
+    pub fn write(&self, version: &Version, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let range = offset..offset.saturating_add(bytes.len() as u64);
-        self.write_file(&file_name(&version.tag, &range), version, offset, bytes)
+        let tag = &version.tag;
+        self.write_file(&file_name(tag, &range), version, offset, bytes)?;
+        let within = |found: &Range<u64>| {
+            *found != range && found.start >= range.start && found.end <= range.end
+        };
+        let smaller = self.ranges(tag, &range).into_iter().filter(within);
+        smaller.for_each(|found| self.discard(&file_name(tag, &found)));
+        Ok(())
     }
 
     /// A part of a file's range, and the version that the file names.
@@ -218,7 +225,7 @@ impl ObjectFolder {
         version: &Version,
         offset: u64,
         bytes: &[u8],
-    ) -> io::Result<u64> {
+    ) -> io::Result<()> {
         static FILES: AtomicU64 = AtomicU64::new(0);
         let number = FILES.fetch_add(1, Ordering::Relaxed);
         let unfinished = format!("{UNFINISHED}{}-{number}", std::process::id());
@@ -236,8 +243,7 @@ impl ObjectFolder {
         };
         write().inspect_err(|_| {
             let _ = fs::remove_file(&unfinished);
-        })?;
-        Ok((head.len() + bytes.len()) as u64)
+        })
     }
 }
 

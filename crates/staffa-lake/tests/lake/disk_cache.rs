@@ -135,6 +135,8 @@ fn other_columns_ask_for_what_is_not_there() {
         between.hit_bytes - before.hit_bytes > 400_000,
         "{between:?}"
     );
+    // Files within others are gone.
+    assert!(between.bytes < between.miss_bytes, "{between:?}");
     // Parts of ranges that are there in other pieces.
     for columns in [&["b"][..], &["row", "b"], &["a"], &ALL] {
         let (found, asked) = read(&store, &cache, columns);
