@@ -82,9 +82,7 @@ def blocks(path: str, folder: Path) -> str:
 
 def disk(path: str, url: str, folder: Path) -> None:
     """Prints a line about each query."""
-    print(
-        "| ms to open + scan | local | disk cache | store | scan, disk cache / local: wall, CPU |\n|---|---|---|---|---|"
-    )
+    print("| ms to open + scan | local | disk cache | store | scans, cache / local: wall, CPU |\n|---|---|---|---|---|")
     for name, options in _QUERIES.items():
         times: dict[str, list[tuple[float, Time]]] = {"local": [], "disk cache": [], "store": []}
         for turn in range(_ROUNDS + 1):
