@@ -44,6 +44,16 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    /// Nothing of a range.
+    pub fn none(range: &Range<u64>) -> Self {
+        Self {
+            front: Vec::new(),
+            missing: range.clone(),
+            back: None,
+            version: None,
+        }
+    }
+
     /// How many bytes are there.
     pub fn bytes(&self) -> u64 {
         let parts = self.front.iter().chain(&self.back);
@@ -107,12 +117,7 @@ impl ObjectFolder {
 
     /// What is there of a range of a version.
     pub fn read(&self, tag: &str, range: &Range<u64>) -> Parts {
-        let mut parts = Parts {
-            front: Vec::new(),
-            missing: range.clone(),
-            back: None,
-            version: None,
-        };
+        let mut parts = Parts::none(range);
         // A query that comes again asks for the same ranges.
         if let Some((bytes, version)) = self.read_part(tag, range, range) {
             return Parts {

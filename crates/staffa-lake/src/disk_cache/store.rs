@@ -83,7 +83,7 @@ impl CachedStore {
         let object = cache.object(&self.name, path.as_ref());
         let (of, wanted, of_version) = (object.clone(), range.clone(), tag.clone());
         let parts = blocking(move || of.read(&of_version, &wanted)).await;
-        let mut parts: Parts = parts.ok_or_else(ended)?;
+        let mut parts = parts.unwrap_or_else(|| Parts::none(&range));
         let missing = parts.missing.clone();
         if let Some(version) = parts.version.take().filter(|_| missing.is_empty()) {
             let bytes = parts.joined(Bytes::new());
@@ -226,13 +226,6 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
     match Handle::try_current() {
         Ok(runtime) => runtime.spawn_blocking(work).await.ok(),
         Err(_) => Some(work()),
-    }
-}
-
-fn ended() -> Error {
-    Error::Generic {
-        store: "disk cache",
-        source: "the process is ending".into(),
     }
 }
 

@@ -10,7 +10,7 @@ use staffa_lake::table::{Folder, Table, write_index};
 use staffa_lake::{DiskCache, Location, ObjectSource, ObjectWriter};
 use tempfile::{TempDir, tempdir};
 
-use crate::common::Store;
+use crate::common::{FAULTS, Store};
 use crate::tables::{base, put as put_at, rows};
 
 /// Incompressible, and several requests' worth.
@@ -272,6 +272,44 @@ fn a_folder_that_is_gone_or_no_folder_is_a_miss() {
         .to_string();
     assert!(error.contains("below"), "{error}");
     assert!(DiskCache::new("", 1).is_err());
+}
+
+#[test]
+fn what_fails_is_not_kept() {
+    let (store, batch) = (Arc::new(Store::default()), table(8));
+    let (_folder, cache) = new_cache(1 << 30);
+    put(&store, &cache, &batch);
+    let read_all = |cache: &DiskCache, columns: &[&str]| {
+        let file = staffa_lake::open_with(&location(&store, cache), Limits::default())?;
+        let scan = file.scan().columns(columns.iter().copied());
+        scan.reader()?.collect::<staffa::Result<Vec<_>>>()
+    };
+    for fault in FAULTS {
+        for request in 1..=5 {
+            let (_folder, cache) = new_cache(1 << 30);
+            store.fail(request, fault);
+            for columns in [&["row", "a"][..], &ALL] {
+                match read_all(&cache, columns) {
+                    Ok(found) => {
+                        let rows: usize = found.iter().map(RecordBatch::num_rows).sum();
+                        assert_eq!(rows, batch.num_rows());
+                    }
+                    Err(error) => {
+                        let error = error.to_string();
+                        assert!(error.contains("test://bucket/t.staffa"), "{error}");
+                        assert!(!error.contains("SECRET"), "{error}");
+                    }
+                }
+                cache.flush();
+            }
+            *store.fault.lock().unwrap() = None;
+            assert_eq!(
+                read(&store, &cache, &ALL).0,
+                batch,
+                "{fault:?} of {request}"
+            );
+        }
+    }
 }
 
 #[test]
