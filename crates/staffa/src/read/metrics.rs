@@ -275,7 +275,9 @@ mod tests {
             };
             let cache = Cache::new(1 << 30);
             let file = File::from_bytes_with(bytes.clone(), limits).unwrap();
-            let scan = file.with_cache(&cache).scan().cached(true);
+            // What is kept of a file goes with it.
+            let file = file.with_cache(&cache);
+            let scan = file.scan().cached(true);
             let scan = match of_scan {
                 Some(decoded) => scan.cache_decoded(decoded),
                 None => scan,
