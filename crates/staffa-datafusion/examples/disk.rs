@@ -38,9 +38,9 @@ use datafusion::object_store::{
 use datafusion::physical_plan::metrics::MetricValue;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::StreamExt;
 use futures::future::try_join_all;
 use futures::stream::{self, BoxStream};
-use futures::StreamExt;
 use rustix::fs::{Advice, fadvise};
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value, json};
