@@ -65,12 +65,12 @@ def ssb_queries() -> dict[str, str]:
     return dict(parts)
 
 
-def make_ssb(folder: Path, data: Path) -> None:
-    """The tables of the Star Schema Benchmark as Parquet, out of TPC-H of scale factor 1."""
+def make_ssb(folder: Path, data: Path, scale: float = 1) -> None:
+    """The tables of the Star Schema Benchmark as Parquet, out of TPC-H of a scale factor."""
     import duckdb
 
     con = duckdb.connect(config={"memory_limit": "8GB", "temp_directory": str(folder / "spill")})
-    con.execute(f"SET VARIABLE sf = 1; SET VARIABLE src = '{data}'")
+    con.execute(f"SET VARIABLE sf = {scale}; SET VARIABLE src = '{data}'")
     con.execute((BENCH / "ssb.sql").read_text())
     for table in SSB:
         options = "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 1048576"

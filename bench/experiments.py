@@ -23,9 +23,10 @@ from typing import Any
 BENCH = Path(__file__).resolve().parent
 RESULTS = BENCH / "results"
 NAMES = ["checksum", "codecs", "decode", "doubles", "inverted", "pool", "positions", "sampling", "selections", "simd"]
-NAMES += ["distributed", "embeddings", "formats", "s3_cost", "spark", "superscalar", "tpch", "tpch_datafusion"]
-NAMES += ["types", "without"]
-OF_TPCH = ["codecs", "distributed", "selections", "spark", "superscalar", "tpch", "tpch_datafusion"]
+NAMES += ["distributed", "embeddings", "formats", "hyrise", "posdb", "s3_cost", "spark", "superscalar"]
+NAMES += ["superscalar_tpch", "tpch", "tpch_datafusion", "types", "without"]
+OF_TPCH = ["codecs", "distributed", "hyrise", "posdb", "selections", "spark", "superscalar", "superscalar_tpch"]
+OF_TPCH += ["tpch", "tpch_datafusion"]
 KINDS = {**dict.fromkeys(OF_TPCH, "TPCH_FOLDER"), "inverted": "TEXT", "formats": "TPCDS_FOLDER"}
 WITH_TPCH = ["decode", "simd"]
 # Measured by formats.py, not by the program.
@@ -162,7 +163,9 @@ def main() -> None:
         help="TPC-H's tables: types and s3_cost, to have them beside; decode and simd, for comments",
     )
     parser.add_argument("--big", type=Path, help="tpch_datafusion: TPC-H's tables of a larger scale, five queries")
-    parser.add_argument("--scale", type=float, default=1, help="codecs, tpch: TPC-H's scale factor")
+    parser.add_argument("--tpcds", type=Path, help="hyrise: TPC-DS's tables, to have them beside")
+    parser.add_argument("--tpcds-queries", type=Path, help="hyrise: texts of TPC-DS's queries as JSON")
+    parser.add_argument("--scale", type=float, default=1, help="codecs, posdb, tpch: TPC-H's scale factor")
     parser.add_argument("--rounds", type=int, default=7, help="tpch: rounds that count")
     parser.add_argument(
         "--queries", type=Path, help="tpch: the queries' texts as JSON, where DuckDB's extension is not there"
@@ -191,6 +194,13 @@ def main() -> None:
     elif name == "spark":
         with tempfile.TemporaryDirectory() as folder:
             measured = importlib.import_module("spark").spark(data, Path(folder), arguments.rounds, arguments.queries)
+    elif name == "posdb":
+        measured = importlib.import_module("storage").posdb(data, arguments.scale, arguments.rounds)
+    elif name == "superscalar_tpch":
+        measured = importlib.import_module("storage").superscalar_tpch(data, arguments.scale, arguments.queries)
+    elif name == "hyrise":
+        of_tpcds = arguments.tpcds and arguments.tpcds.resolve(), arguments.tpcds_queries
+        measured = importlib.import_module("storage").hyrise(data, arguments.rounds, arguments.queries, *of_tpcds)
     elif name == "s3_cost":
         measured = importlib.import_module("s3_cost").s3_cost(data, arguments.tpch, arguments.queries)
     elif name in BY_PYTHON:

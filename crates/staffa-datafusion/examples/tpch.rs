@@ -43,7 +43,8 @@ async fn main() -> Result<()> {
     let mut measured = BTreeMap::new();
     for (number, sql) in queries {
         let query = measure(&sessions, &sql, rounds).await;
-        measured.insert(number, query.map_err(|e| format!("query {number}: {e}"))?);
+        let query = query.map_err(|e| format!("query {number}: {e}"))?;
+        measured.insert(number, query);
     }
     let out = json!({ "queries": measured, "bytes": sizes(folder, &tables)?, "rounds": rounds });
     println!("{out}");
