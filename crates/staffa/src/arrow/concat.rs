@@ -40,54 +40,25 @@ pub(crate) fn concat(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<Opti
     batch_of(schema, columns, rows).map(Some)
 }
 
-/// As [`concat()`], or the batches where they cannot be one. The arrays of a column go before the next is
-/// joined, so that hardly more memory is needed than the batches take.
-pub(crate) fn concat_owned(
+/// A batch of these columns.
+pub(crate) fn batch_of(
     schema: &SchemaRef,
-    batches: Vec<RecordBatch>,
-) -> Result<Vec<RecordBatch>> {
-    let rows: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
-    let mut parts: Vec<_> = batches
-        .into_iter()
-        .map(|batch| batch.into_parts().1.into_iter())
-        .collect();
-    let mut columns = Vec::with_capacity(schema.fields().len());
-    for (i, field) in schema.fields().iter().enumerate() {
-        let arrays = parts.iter_mut().map(Iterator::next);
-        let arrays = arrays.collect::<Option<Vec<ArrayRef>>>();
-        let arrays = arrays.ok_or_else(|| no_column(i, field))?;
-        if let Some(joined) = join_column(field, &arrays)? {
-            columns.push(joined);
-            continue;
-        }
-        // The columns before are cut again.
-        let mut start = 0;
-        let batches = parts.into_iter().zip(arrays).zip(rows);
-        let batches = batches.map(|((rest, array), rows)| {
-            let own = start..start + rows;
-            start = own.end;
-            let before = columns.iter();
-            let before = before.map(|column: &ArrayRef| column.slice(own.start, rows));
-            batch_of(schema, before.chain([array]).chain(rest).collect(), rows)
-        });
-        return batches.collect();
-    }
-    Ok(vec![batch_of(schema, columns, rows.iter().sum())?])
-}
-
-fn batch_of(schema: &SchemaRef, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    columns: Vec<ArrayRef>,
+    rows: usize,
+) -> Result<RecordBatch> {
     let options = RecordBatchOptions::new().with_row_count(Some(rows));
     let batch = RecordBatch::try_new_with_options(schema.clone(), columns, &options);
     Ok(batch?)
 }
 
-fn no_column(i: usize, field: &Field) -> Error {
+/// A batch lacks a column of the schema.
+pub(crate) fn no_column(i: usize, field: &Field) -> Error {
     let name = field.name();
     Error::invalid(format!("a batch has no column {i}, which is {name:?}"))
 }
 
 /// A column of all batches; `None` where it cannot be one array.
-fn join_column(field: &Field, arrays: &[ArrayRef]) -> Result<Option<ArrayRef>> {
+pub(crate) fn join_column(field: &Field, arrays: &[ArrayRef]) -> Result<Option<ArrayRef>> {
     let mut found = arrays.iter().map(Array::data_type);
     if let Some(found) = found.find(|found| *found != field.data_type()) {
         let (name, expected) = (field.name(), field.data_type());

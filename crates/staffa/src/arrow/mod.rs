@@ -30,7 +30,7 @@ mod take;
 pub(crate) use assemble::{assemble, assemble_within, reads_views, with_string_views};
 pub(crate) use assemble_leaf::leaf_array;
 pub(crate) use build::boolean_buffer;
-pub(crate) use concat::{concat, concat_owned};
+pub(crate) use concat::{batch_of, concat, join_column, no_column};
 pub(crate) use domain::Domain;
 pub(crate) use layout::{Layout, Leaf, Node, unknown_column};
 pub(crate) use shred::shred;

@@ -5,7 +5,9 @@ use arrow_array::types::{
     BinaryType, BinaryViewType, ByteArrayType, ByteViewType, LargeBinaryType, LargeUtf8Type,
     StringViewType, Utf8Type,
 };
-use arrow_array::{Array, FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray};
+use arrow_array::{
+    Array, FixedSizeBinaryArray, GenericByteArray, GenericByteViewArray, OffsetSizeTrait as _,
+};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, Buffer, i256};
 use arrow_schema::DataType;
 
@@ -117,10 +119,13 @@ fn bytes<T: ByteArrayType>(array: &GenericByteArray<T>, level: &Level<'_>) -> Re
         let ends = ends.ok_or_else(|| Error::internal("strings without offsets"))?;
         let (first, last) = (ends.0.as_usize(), ends.1.as_usize());
         u32::try_from(last - first).map_err(|_| too_long())?;
-        let offsets = at
-            .iter()
-            .map(|offset| (offset.as_usize() - first) as u32)
-            .collect();
+        let less = |offset: &T::Offset| (offset.as_usize() - first) as u32;
+        // Offsets of 32 bits are positive.
+        let offsets = if first == 0 && !T::Offset::IS_LARGE {
+            scalars(at.inner().inner().clone())?
+        } else {
+            at.iter().map(less).collect()
+        };
         return Ok(LeafValues::Bytes {
             offsets,
             data: array.values().slice_with_length(first, last - first),
@@ -134,7 +139,7 @@ fn fixed(array: &FixedSizeBinaryArray, level: &Level<'_>) -> Result<LeafValues> 
     let Some(picks) = level.picks else {
         let ends = (0..=array.len()).map(|i| u32::try_from(i * size).map_err(|_| too_long()));
         return Ok(LeafValues::Bytes {
-            offsets: ends.collect::<Result<_>>()?,
+            offsets: ends.collect::<Result<Vec<u32>>>()?.into(),
             data: array.values().clone(),
         });
     };
@@ -168,7 +173,7 @@ fn take_strings<'a>(strings: impl ExactSizeIterator<Item = &'a [u8]>) -> Result<
         offsets.push(u32::try_from(data.len()).map_err(|_| too_long())?);
     }
     Ok(LeafValues::Bytes {
-        offsets,
+        offsets: offsets.into(),
         data: Buffer::from_vec(data),
     })
 }

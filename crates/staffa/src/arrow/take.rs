@@ -117,9 +117,9 @@ fn decoded(leaf: LeafArray, large: bool) -> Result<DecodedLeaf> {
                 return Err(Error::limit(what));
             }
             let offsets = if large {
-                Buffer::from_vec(offsets.into_iter().map(i64::from).collect())
+                Buffer::from_vec(offsets.iter().map(|end| i64::from(*end)).collect())
             } else {
-                Buffer::from_vec(offsets)
+                offsets.into_inner()
             };
             DecodedValues::Bytes {
                 large,

@@ -24,7 +24,7 @@
 
 use super::chooser::{Chooser, SMALL_DEPTH};
 use super::position::Position;
-use super::{Availability, Encoding, Hint, Pool, Stats, sample};
+use super::{Availability, Bits, Encoding, Hint, Pool, Stats, sample};
 use crate::error::{Error, Result};
 use crate::format::Node;
 use crate::values::{Kind, Values};
@@ -36,6 +36,9 @@ const LEAST_RANKED: usize = 16;
 /// so much larger than the smallest.
 const TRIED_OF_FEW: usize = 2;
 const TIMES_SMALLEST: f64 = 1.5;
+
+/// Share that another encoding must save where a column has the tree of a similar one.
+const BEATEN: usize = 12;
 
 /// Encodings that are tried although the best tree so far beats their estimate.
 const DOUBTED: usize = 2;
@@ -51,7 +54,7 @@ impl Chooser<'_> {
 
     /// The tree of a child whose statistics are known.
     pub(crate) fn known_child(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
-        let hint = self.position.hint.and_then(Hint::next_child).map(Hint::new);
+        let hint = self.position.hint.and_then(Hint::next_child);
         let child = Chooser::with_hint(*self, hint.as_ref())
             .with_references(&[])
             .with_chunk(None);
@@ -170,8 +173,25 @@ impl Chooser<'_> {
             return Ok(None);
         };
         let shareable = encoding.shareable(&node);
-        let suits = hint.example.suits(&node, shareable);
+        let suits = hint.example.suits(&node, shareable)
+            && !(hint.is_similar && self.is_beaten(&node, values, stats)?);
         Ok(Some((node, suits)))
+    }
+
+    /// Whether a tree of another column is beaten here: packed values take as much where a few are
+    /// frequent, or come in runs.
+    fn is_beaten(&self, node: &Node, values: Values<'_>, stats: &Stats<'_>) -> Result<bool> {
+        let packs = |e: &dyn Encoding| e.info().bits == Bits::Same;
+        if !self.rules.pool.by_id(node.encoding).is_some_and(packs) {
+            return Ok(false);
+        }
+        for candidate in self.candidates(values, stats, |e| e.info().bits == Bits::Fewer) {
+            let cost = self.estimated_cost(candidate, values, stats)?;
+            if cost.is_some_and(|cost| cost + cost / BEATEN < self.node_cost(node)) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The smallest tree of few values, and samples: of the candidates whose trees with flat children

@@ -116,14 +116,19 @@ pub(crate) struct Coder<K: Key> {
     keys: Vec<(K::Gist, K)>,
 }
 
+/// Values whose table has room for all of them.
+const FEW: usize = 1024;
+
 impl<K: Key> Coder<K> {
     /// With a table for this many values to begin with.
     pub(crate) fn new(values: usize) -> Self {
         let bits = (2 * values).next_power_of_two().ilog2().clamp(4, 10);
+        // Of a few values all may be distinct, and the table does not grow.
+        let bits = if values <= FEW { bits + 1 } else { bits };
         Self {
             table: vec![(0, 0); 1 << bits],
             shift: 32 - bits,
-            keys: Vec::new(),
+            keys: Vec::with_capacity(if values <= FEW { values } else { 0 }),
         }
     }
 

@@ -86,6 +86,8 @@ impl Example {
 #[derive(Debug)]
 pub(crate) struct Hint<'a> {
     pub(super) example: &'a Example,
+    /// Whether it is the tree of another column.
+    pub(super) is_similar: bool,
     /// Children handed out so far.
     next: AtomicUsize,
 }
@@ -95,13 +97,26 @@ impl<'a> Hint<'a> {
     pub(crate) fn new(example: &'a Example) -> Self {
         Self {
             example,
+            is_similar: false,
             next: AtomicUsize::new(0),
         }
     }
 
-    /// The next child: encodings encode their children in order.
-    pub(super) fn next_child(&self) -> Option<&'a Example> {
+    /// From the root of the tree of another column.
+    pub(crate) fn of_similar(example: &'a Example) -> Self {
+        Self {
+            is_similar: true,
+            ..Self::new(example)
+        }
+    }
+
+    /// The hint for the next child: encodings encode their children in order.
+    pub(super) fn next_child(&self) -> Option<Self> {
         let next = self.next.fetch_add(1, Ordering::Relaxed);
-        self.example.children.get(next)
+        let example = self.example.children.get(next)?;
+        Some(Self {
+            is_similar: self.is_similar,
+            ..Self::new(example)
+        })
     }
 }

@@ -27,6 +27,8 @@ pub struct Info {
     pub decode_picos: u32,
     /// Whether it derives a column from reference columns: never chosen for a column alone.
     pub needs_reference: bool,
+    /// What a frequent value takes beside others.
+    pub bits: Bits,
     /// Whether an estimate looks at all values, since a sample cannot show the gain.
     pub estimates_from_all_values: bool,
 }
@@ -44,6 +46,7 @@ impl Info {
         point_access: PointAccess::Vector,
         decode_picos: 100,
         needs_reference: false,
+        bits: Bits::Other,
         estimates_from_all_values: false,
     };
 
@@ -70,6 +73,17 @@ pub enum Availability {
     Rounded,
     /// Nowhere.
     ByName,
+}
+
+/// What a frequent value takes beside others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Bits {
+    /// As many bits as any other, about.
+    Same,
+    /// Fewer, or those of a run once.
+    Fewer,
+    /// What the children make of it.
+    Other,
 }
 
 /// What is decoded to read one value.

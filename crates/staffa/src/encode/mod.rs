@@ -26,7 +26,7 @@ pub(crate) use chooser::Chooser;
 pub(crate) use coder::{Coder, Key, hash_of};
 pub use distinct::Coded;
 pub(crate) use hint::{Example, Hint};
-pub use info::{Availability, Info, PointAccess};
+pub use info::{Availability, Bits, Info, PointAccess};
 pub use matches::Sequences;
 pub use pool::Pool;
 pub(crate) use position::ChunkStrings;

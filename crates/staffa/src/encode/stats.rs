@@ -146,6 +146,12 @@ impl<'a> Stats<'a> {
             return None;
         }
         Some(*self.top.get_or_init(|| {
+            if let Some(None) = self.coded.get()
+                && !matches!(self.values, Values::Bits(_))
+            {
+                // Most values are distinct.
+                return (0, 0);
+            }
             if let Some(Some(coded)) = self.coded.get() {
                 let counts = coded.counts().into_iter().zip(&coded.firsts);
                 let best = counts.max_by_key(|(count, first)| (*count, u32::MAX - **first));

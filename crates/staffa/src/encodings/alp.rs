@@ -109,11 +109,11 @@ impl Scale {
         })
     }
 
+    /// All scales, those of few digits behind the point first: the smallest that hold the values.
     fn all() -> impl Iterator<Item = Self> {
-        (0..=MAX_EXPONENT as u8).rev().flat_map(|exponent| {
-            (0..=exponent)
-                .rev()
-                .filter_map(move |factor| Self::new(exponent, factor))
+        (0..=MAX_EXPONENT as u8).flat_map(|digits| {
+            let exponents = (digits..=MAX_EXPONENT as u8).rev();
+            exponents.filter_map(move |exponent| Self::new(exponent, exponent - digits))
         })
     }
 
@@ -128,15 +128,11 @@ impl Scale {
 
     /// Bits that some values would take, the width of their range and 80 for an exception; `None`
     /// where these are `most` or more.
-    fn cost<T: FloatBits + Decodable>(
-        self,
-        words: impl Iterator<Item = T>,
-        most: u64,
-    ) -> Option<u64> {
+    fn cost<T: FloatBits + Decodable>(self, words: &[T], most: u64) -> Option<u64> {
         let (mut min, mut max, mut held, mut exceptions) = (i64::MAX, i64::MIN, 0u64, 0u64);
         let mut cost = 0;
-        for word in words {
-            match self.digits(word) {
+        for (rest, word) in (0..words.len() as u64).rev().zip(words) {
+            match self.digits(*word) {
                 Some(digits) => {
                     (min, max) = (min.min(digits), max.max(digits));
                     held += 1;
@@ -146,27 +142,35 @@ impl Scale {
             let width = if held == 0 {
                 0
             } else {
-                64 - max.wrapping_sub(min).leading_zeros()
+                u64::from(64 - max.wrapping_sub(min).leading_zeros())
             };
-            cost = held * u64::from(width) + exceptions * (u64::from(T::BITS) + 16);
-            // It never falls: most scales are given up after a few values.
-            if cost >= most {
+            let exception = u64::from(T::BITS) + 16;
+            cost = held * width + exceptions * exception;
+            // Each of the others takes as much at least: most scales are given up after a few values.
+            if cost + rest * width.min(exception) >= most {
                 return None;
             }
         }
         Some(cost)
     }
 
-    /// The best of some scales for these values, by their number: the first of equal ones first.
+    /// The best of some scales for these values, by their number: the first of equal ones first, without
+    /// those that do not suit.
     fn ranked<T: FloatBits + Decodable>(
         scales: impl Iterator<Item = Self>,
         words: &[T],
         count: usize,
+        suits: impl Fn(&Self) -> bool,
     ) -> Vec<Self> {
         let mut ranked: Vec<(u64, Self)> = Vec::with_capacity(count + 1);
         for scale in scales {
-            let worst = ranked.get(count - 1).map_or(u64::MAX, |(cost, _)| *cost);
-            if let Some(cost) = scale.cost(words.iter().copied(), worst) {
+            let worst = ranked.get(count - 1).map(|(cost, _)| *cost);
+            // Whichever is likelier to rule the scale out comes first.
+            if worst.is_none() && !suits(&scale) {
+                continue;
+            }
+            let cost = scale.cost(words, worst.unwrap_or(u64::MAX));
+            if let Some(cost) = cost.filter(|_| worst.is_none() || suits(&scale)) {
                 let place = ranked.partition_point(|(other, _)| *other <= cost);
                 ranked.insert(place, (cost, scale));
                 ranked.truncate(count);
@@ -196,8 +200,8 @@ fn scales<T: FloatBits + Decodable>(
             held.count() * 4 >= few.len()
         };
         let some = spread(words, SAMPLED * 2);
-        let all = Scale::all().filter(|scale| chooser.must_encode() || holds(scale));
-        let ranked = Scale::ranked(all, &some, CANDIDATES).into_iter();
+        let suits = |scale: &Scale| chooser.must_encode() || holds(scale);
+        let ranked = Scale::ranked(Scale::all(), &some, CANDIDATES, suits).into_iter();
         ranked.map(|scale| (scale.exponent, scale.factor)).collect()
     });
     let scales = found.iter();
@@ -216,7 +220,8 @@ fn encode<T: FloatBits + Decodable>(
     let mut payload = Vec::new();
     let mut separated: Separated<u64, T> = Separated::new(words.len());
     for vector in words.chunks(chooser.vector_rows()) {
-        let best = Scale::ranked(ranked.iter().copied(), &spread(vector, SAMPLED), 1);
+        let some = spread(vector, SAMPLED);
+        let best = Scale::ranked(ranked.iter().copied(), &some, 1, |_| true);
         let scale = best.first().copied();
         let scale = scale.ok_or_else(|| Error::internal("no scale for floats"))?;
         if !chooser.is_trial() {

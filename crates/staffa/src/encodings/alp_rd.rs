@@ -57,18 +57,21 @@ impl Encoding for AlpRd {
 /// The number of low bits with the fewest bits in all, by a sample: 3 bits for one of the eight
 /// most frequent high parts, 35 for another.
 fn low_bits<T: FloatBits + Decodable>(words: &[T]) -> u32 {
-    let sample: Vec<u64> = words
-        .iter()
-        .step_by((words.len() / 256).max(1))
-        .map(|w| w.to_bits64())
-        .collect();
+    const FREQUENT: usize = 8;
+    let step = (words.len() / 256).max(1);
+    let mut sample: Vec<u64> = words.iter().step_by(step).map(|w| w.to_bits64()).collect();
+    // Sorted once: high parts of fewer bits stay sorted.
+    sample.sort_unstable();
+    let mut counts: Vec<usize> = Vec::with_capacity(sample.len());
     let cost = |low: &u32| {
-        let mut high: Vec<u64> = sample.iter().map(|w| w >> low).collect();
-        high.sort_unstable();
-        let mut counts: Vec<usize> = high.chunk_by(|a, b| a == b).map(<[u64]>::len).collect();
-        counts.sort_unstable_by(|a, b| b.cmp(a));
-        let frequent: usize = counts.iter().take(8).sum();
-        let code = usize::BITS - counts.len().min(8).saturating_sub(1).leading_zeros();
+        let runs = sample.chunk_by(|a, b| a >> low == b >> low);
+        counts.clear();
+        counts.extend(runs.map(<[u64]>::len));
+        if counts.len() > FREQUENT {
+            counts.select_nth_unstable_by(FREQUENT, |a, b| b.cmp(a));
+        }
+        let frequent: usize = counts.iter().take(FREQUENT).sum();
+        let code = usize::BITS - counts.len().min(FREQUENT).saturating_sub(1).leading_zeros();
         sample.len() as u64 * u64::from(low + code) + (sample.len() - frequent) as u64 * 32
     };
     (T::BITS - HIGH_BITS..T::BITS)

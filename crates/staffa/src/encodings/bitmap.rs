@@ -18,6 +18,7 @@ impl Encoding for PlainBits {
             about: "one bit per value, for booleans and validity",
             point_access: PointAccess::Value,
             decode_picos: 5,
+            bits: crate::encode::Bits::Same,
             ..Info::DEFAULT
         }
     }

@@ -21,6 +21,7 @@ impl Encoding for BitPack {
             about: "unsigned integers in as many bits as the largest needs",
             point_access: PointAccess::Value,
             decode_picos: 100,
+            bits: crate::encode::Bits::Same,
             ..Info::DEFAULT
         }
     }

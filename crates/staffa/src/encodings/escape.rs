@@ -40,6 +40,7 @@ impl Encoding for Escape {
             child_names: &["values", "exceptions"],
             availability: Availability::Slow,
             decode_picos: 100,
+            bits: crate::encode::Bits::Fewer,
             ..Info::DEFAULT
         }
     }

@@ -30,6 +30,7 @@ impl Encoding for Frequency {
             child_names: &["mask", "exceptions"],
             availability: Availability::Slow,
             decode_picos: 200,
+            bits: crate::encode::Bits::Fewer,
             ..Info::DEFAULT
         }
     }

@@ -23,6 +23,7 @@ impl Encoding for Roaring {
             name: "roaring",
             about: "positions of the rarer bit as a Roaring bitmap, for booleans and validity",
             decode_picos: 5,
+            bits: crate::encode::Bits::Fewer,
             ..Info::DEFAULT
         }
     }

@@ -1,6 +1,6 @@
 //! Leaf columns, from Arrow and to Arrow.
 
-use arrow_buffer::Buffer;
+use arrow_buffer::{Buffer, ScalarBuffer};
 use staffa_kernels::{PlainStrings, StringViews, Word, cast_slice};
 
 use super::{Bitmap, PhysicalType};
@@ -27,7 +27,7 @@ pub enum LeafValues {
     /// `data`.
     Bytes {
         /// As in [`Strings`].
-        offsets: Vec<u32>,
+        offsets: ScalarBuffer<u32>,
         /// As in [`Strings`].
         data: Buffer,
     },

@@ -16,25 +16,21 @@ use crate::format::{Node, shared_dictionary};
 use crate::read::map_parallel;
 use crate::values::{LeafArray, LeafValues, Strings, Values};
 
-/// Chooses the encodings of one leaf of one row group. `remembered` is the tree of an earlier row
-/// group, which is tried first.
+/// Chooses the encodings of one leaf of one row group. `hint` is the tree of an earlier row group or of a
+/// similar leaf, which is tried first.
 pub(crate) fn choose<'a>(
     array: &'a LeafArray,
     options: ChunkOptions<'a>,
-    remembered: Option<&Example>,
+    hint: Option<&Hint<'_>>,
 ) -> Result<ChosenChunk<'a>> {
     options.cancel.check()?;
     let cut = Cut::of(array, options)?;
-    let Some(first) = cut.first_tree(remembered)? else {
+    let Some(first) = cut.first_tree(hint)? else {
         let none = vec![None; cut.inputs.len()];
-        return cut.chosen(none, remembered.cloned());
+        return cut.chosen(none, None);
     };
     let example = Example::of(&first.tree, &POOL);
-    let later = example.clone().without_shared();
-    let to_remember = Some(match remembered {
-        Some(before) => before.or_later(later),
-        None => later,
-    });
+    let to_remember = Some(example.clone().without_shared());
     let block_rows = options.token_block_rows;
     let is_smaller = block_rows < options.block_rows && array.values.len() >= 2 * block_rows;
     if is_smaller && onpair::has_tokens(&first.tree) {
@@ -79,7 +75,7 @@ impl<'a> Cut<'a> {
     }
 
     /// The first block that has values, its tree chosen with the strings of all blocks in sight.
-    fn first_tree(&self, remembered: Option<&Example>) -> Result<Option<First>> {
+    fn first_tree(&self, hint: Option<&Hint<'_>>) -> Result<Option<First>> {
         let Some((block, values)) = first_with_values(&self.inputs) else {
             return Ok(None);
         };
@@ -89,9 +85,8 @@ impl<'a> Cut<'a> {
             }
             _ => None,
         };
-        let hint = remembered.map(Hint::new);
         let chooser = self.options.chooser().with_chunk(chunk);
-        let tree = self.tree()(block, values, chooser.with_hint(hint.as_ref()))?;
+        let tree = self.tree()(block, values, chooser.with_hint(hint))?;
         Ok(Some(First { block, tree }))
     }
 

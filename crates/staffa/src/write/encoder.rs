@@ -9,11 +9,12 @@ use std::io::Write;
 use arrow_array::RecordBatch;
 
 use super::chunk::EncodedChunk;
+use super::join::join;
 use super::plan::Plan;
 use super::remembered::Remembered;
 use super::summary::LeafSummary;
 use super::{WriteSummary, chunk_statistics, row_group};
-use crate::arrow::{Leaf, concat_owned};
+use crate::arrow::Leaf;
 use crate::encode::Access;
 use crate::error::{Error, Result};
 use crate::format::{
@@ -155,7 +156,8 @@ impl<W: Write + Send> Encoder<W> {
             / self.pending_rows.max(1) as u128) as usize;
         self.pending_rows -= rows;
         // Dictionaries that do not fit into one: each batch becomes a row group of its own.
-        let groups = concat_owned(&self.plan.schema, group)?;
+        let schema = &self.plan.schema;
+        let groups = self.plan.threads.run(|| join(schema, group))?;
         for (i, batch) in groups.iter().enumerate() {
             self.row_group(batch, last && i + 1 == groups.len())?;
         }

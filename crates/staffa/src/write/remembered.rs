@@ -18,11 +18,19 @@ impl Remembered {
         self.examples.get(leaf)?.as_ref()
     }
 
+    /// Whether no row group was written yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.examples.is_empty()
+    }
+
     /// Keeps the trees of a row group for the next.
     pub(super) fn keep_examples(&mut self, chosen: &mut [ChosenChunk<'_>]) {
-        self.examples = chosen
-            .iter_mut()
-            .map(|chunk| chunk.example.take())
-            .collect();
+        self.examples.resize_with(chosen.len(), || None);
+        for (known, chunk) in self.examples.iter_mut().zip(chosen) {
+            *known = match (known.take(), chunk.example.take()) {
+                (Some(before), Some(later)) => Some(before.or_later(later)),
+                (before, later) => before.or(later),
+            };
+        }
     }
 }

@@ -10,9 +10,10 @@ use super::chunk_statistics::sum_of;
 use super::correlate;
 use super::plan::{ColumnPlan, Plan};
 use super::remembered::Remembered;
+use super::similar;
 use super::unsupported_value::explained;
 use crate::arrow::{Domain, Layout, Leaf, shred};
-use crate::encode::{Access, Profile, Rules};
+use crate::encode::{Access, Hint, Profile, Rules};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
 use crate::read::map_parallel;
@@ -28,12 +29,10 @@ pub(super) fn encode(
     let mut leaves = shred(batch, &plan.layout)?;
     let encode = || {
         round_and_check(&mut leaves, plan, first_row)?;
-        let work = leaves.iter().zip(plan.layout.leaves()).zip(&plan.columns);
-        let mut chosen = map_parallel(work.enumerate(), |(i, ((array, leaf), column))| {
-            let options = chunk_options(plan, column, leaf, array);
-            choose(array, options, remembered.example(i))
-                .map_err(|e| explained(e, (array, leaf), options, batch, first_row))
-        })?;
+        let explain = |e, leaf: &LeafOf<'_>| {
+            explained(e, (leaf.array, leaf.leaf), leaf.options, batch, first_row)
+        };
+        let mut chosen = choose_all(&leaves_of(&leaves, plan), remembered, explain)?;
         remembered.keep_examples(&mut chosen);
         if plan.options.relate {
             let relations = &mut remembered.relations;
@@ -42,6 +41,56 @@ pub(super) fn encode(
         finish(chosen, &plan.layout)
     };
     plan.threads.run(encode)
+}
+
+/// A leaf of the row group.
+struct LeafOf<'a> {
+    array: &'a LeafArray,
+    leaf: &'a Leaf,
+    options: ChunkOptions<'a>,
+}
+
+fn leaves_of<'a>(leaves: &'a [LeafArray], plan: &'a Plan) -> Vec<LeafOf<'a>> {
+    let all = leaves.iter().zip(plan.layout.leaves()).zip(&plan.columns);
+    let of = |((array, leaf), column)| LeafOf {
+        array,
+        leaf,
+        options: chunk_options(plan, column, leaf, array),
+    };
+    all.map(of).collect()
+}
+
+/// Chooses the encodings of all leaves: of a first row group those of the first of similar leaves, then the
+/// others'.
+fn choose_all<'a>(
+    leaves: &[LeafOf<'a>],
+    remembered: &Remembered,
+    explain: impl Fn(Error, &LeafOf<'a>) -> Error + Sync,
+) -> Result<Vec<ChosenChunk<'a>>> {
+    let chosen = |leaf: &LeafOf<'a>, hint: Option<Hint<'_>>| {
+        choose(leaf.array, leaf.options, hint.as_ref()).map_err(|e| explain(e, leaf))
+    };
+    if !remembered.is_empty() {
+        let all = leaves.iter().enumerate();
+        return map_parallel(all, |(i, leaf)| {
+            chosen(leaf, remembered.example(i).map(Hint::new))
+        });
+    }
+    let first = similar::firsts(leaves.iter().map(|leaf| (leaf.array, leaf.options)))?;
+    let all = || leaves.iter().zip(&first).enumerate();
+    let firsts = map_parallel(all(), |(i, (leaf, first))| {
+        (*first == i).then(|| chosen(leaf, None)).transpose()
+    })?;
+    let others = map_parallel(all(), |(i, (leaf, first))| {
+        let hint = firsts.get(*first).and_then(Option::as_ref);
+        let hint = hint.and_then(|first| first.example.as_ref());
+        let hint = || hint.map(Hint::of_similar);
+        (*first != i).then(|| chosen(leaf, hint())).transpose()
+    })?;
+    let all = firsts.into_iter().zip(others);
+    all.map(|(first, other)| first.or(other))
+        .collect::<Option<_>>()
+        .ok_or_else(|| Error::internal("a leaf without encodings"))
 }
 
 /// Rounds floats where that is asked for, and refuses what no file holds: the first leaf's error, whatever
@@ -83,7 +132,7 @@ fn block_rows(array: &LeafArray, options: &WriteOptions, bytes: usize) -> usize 
     let all = match &array.values {
         LeafValues::Empty(_) | LeafValues::Bits(_) => 0,
         LeafValues::Words(_, words) => words.len(),
-        LeafValues::Bytes { offsets, .. } => match offsets.as_slice() {
+        LeafValues::Bytes { offsets, .. } => match &**offsets {
             [first, .., last] => (last - first) as usize,
             _ => 0,
         },
@@ -189,7 +238,7 @@ fn check_offsets(array: &LeafArray, leaf: &Leaf) -> Result<()> {
     let LeafValues::Bytes { offsets, .. } = &array.values else {
         return Ok(());
     };
-    let bytes = match offsets.as_slice() {
+    let bytes = match &**offsets {
         [first, .., last] => last - first,
         _ => 0,
     };

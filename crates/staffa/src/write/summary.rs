@@ -49,6 +49,7 @@ impl Sketch {
     fn merge(&mut self, other: &Self) {
         self.hashes.extend(&other.hashes);
         smallest(&mut self.hashes);
+        self.hashes.shrink_to_fit();
     }
 
     /// How many values are distinct.
@@ -102,6 +103,8 @@ fn smallest_of(hashes: impl Iterator<Item = u64>) -> Vec<u64> {
         kept.push(hash);
     });
     smallest(&mut kept);
+    // A sketch stays until its row group is written.
+    kept.shrink_to_fit();
     kept
 }
 

@@ -14,6 +14,7 @@ mod encodings;
 mod refusals;
 mod row_groups;
 mod statistics;
+mod wide;
 
 use std::fs;
 use std::path::Path;

@@ -38,6 +38,7 @@ impl Encoding for FrameOfReference {
             name: "frame_of_reference",
             about: "integers above a base, bit-packed, base and width per 1,024 values, outliers as exceptions",
             decode_picos: 120,
+            bits: crate::encode::Bits::Same,
             ..Info::DEFAULT
         }
     }

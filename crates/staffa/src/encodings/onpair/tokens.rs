@@ -78,19 +78,17 @@ pub(super) struct Tokens {
     arena: Vec<Token>,
     /// Tokens of three bytes, by a hash of them: the bytes and one, the code.
     threes: Vec<(u32, u32)>,
-    /// By the second and the first byte of a text, the longest token of at most two: its code, and
-    /// whether it has two.
-    shorts: Box<[[u16; 256]; 256]>,
+    /// By the row of the second byte of a text, and by its first, the longest token of at most two: its
+    /// code, and whether it has two. The first row has those of one byte.
+    shorts: Vec<[u16; 256]>,
+    /// The row of a second byte: the first where no token of two bytes ends with it.
+    rows: [u16; 256],
     /// Codes of tokens of one byte, by the byte.
     singles: [u16; 256],
 }
 
 impl Tokens {
     /// With a token for each of some bytes, and room for `most`.
-    #[allow(
-        clippy::large_stack_arrays,
-        reason = "128 KiB, moved to the heap at once"
-    )]
     pub(super) fn of_bytes(bytes: &[u8], most: usize) -> Self {
         let bits = (2 * most).max(1 << 8).next_power_of_two().ilog2();
         let mut singles = [0; 256];
@@ -103,7 +101,8 @@ impl Tokens {
             buckets: vec![Bucket::default(); 1 << bits],
             arena: Vec::new(),
             threes: vec![(0, 0); 1 << bits],
-            shorts: Box::new([singles; 256]),
+            shorts: vec![singles],
+            rows: [0; 256],
             singles,
         }
     }
@@ -141,7 +140,7 @@ impl Tokens {
         match len {
             1 => {
                 *entry_mut(&mut self.singles, first) = code as u16;
-                for row in self.shorts.iter_mut() {
+                for row in &mut self.shorts {
                     let place = entry_mut(row, first);
                     *place = if *place & TWO == 0 {
                         code as u16
@@ -150,7 +149,16 @@ impl Tokens {
                     };
                 }
             }
-            2 => *entry_mut(entry_mut(&mut self.shorts, second), first) = code as u16 | TWO,
+            2 => {
+                let row = entry_mut(&mut self.rows, second);
+                if *row == 0 {
+                    *row = self.shorts.len() as u16;
+                    self.shorts.push(self.singles);
+                }
+                if let Some(row) = self.shorts.get_mut(usize::from(*row)) {
+                    *entry_mut(row, first) = code as u16 | TWO;
+                }
+            }
             // Never full: there are more places than tokens.
             3 => {
                 let place = self.three(low as u32);
@@ -262,7 +270,8 @@ impl Tokens {
             .copied()
             .unwrap_or_default();
         let [first, second] = [low as u8, (low >> 8) as u8];
-        let short = *entry(entry(&self.shorts, second), first);
+        let row = self.shorts.get(usize::from(*entry(&self.rows, second)));
+        let short = row.map_or(0, |row| *entry(row, first));
         let start = 2 * usize::from(bucket.start);
         for token in self
             .arena

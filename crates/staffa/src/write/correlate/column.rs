@@ -58,6 +58,13 @@ impl Column {
         }))
     }
 
+    /// Bytes that the view of a column takes, at most.
+    pub(super) fn view_bytes(chosen: &ChosenChunk<'_>) -> usize {
+        let rows = chosen.blocks.get(judged(chosen)).map_or(0, |b| b.input.len);
+        // Numbers of 16 bits, the sampled rows, and words twice.
+        2 * rows + 3 * rows.min(2 * SAMPLED) + 24 * rows.min(SPREAD)
+    }
+
     pub(super) fn bytes(&self) -> usize {
         self.stream.as_ref().map_or(0, |view| view.bytes)
             + self.validity.as_ref().map_or(0, |(_, bytes)| *bytes)
@@ -155,17 +162,30 @@ fn spread_words(words: &[u64]) -> Vec<u64> {
 /// Words as shares of the range in which most of them are, or of all where these are equal.
 fn shares(words: &[u64]) -> Vec<f32> {
     let numbers = || words.iter().map(|word| *word as i64);
-    let mut sorted: Vec<i64> = numbers().collect();
-    sorted.sort_unstable();
-    let at = |share: f64| sorted.get((sorted.len() as f64 * share) as usize).copied();
-    let most = at(0.04).zip(at(0.96)).filter(|(low, high)| low < high);
-    let all = sorted.first().copied().zip(sorted.last().copied());
-    let Some((low, high)) = most.or(all.filter(|(low, high)| low < high)) else {
+    let most = most_of(&mut numbers().collect::<Vec<i64>>());
+    let all = || numbers().min().zip(numbers().max());
+    let is_range = |(low, high): &(i64, i64)| low < high;
+    let Some((low, high)) = most.filter(is_range).or_else(all).filter(is_range) else {
         return vec![0.0; words.len()];
     };
     let width = high.wrapping_sub(low) as u64 as f64;
     let share = |number: i64| number.clamp(low, high).wrapping_sub(low) as u64 as f64 / width;
     numbers().map(|number| share(number) as f32).collect()
+}
+
+/// The least and the greatest of most numbers, which are put into another order.
+pub(super) fn most_of(numbers: &mut [i64]) -> Option<(i64, i64)> {
+    let at = |share: f64| (numbers.len() as f64 * share) as usize;
+    let (low, high) = (at(0.04), at(0.96));
+    if high >= numbers.len() {
+        return None;
+    }
+    let (below, high, _) = numbers.select_nth_unstable(high);
+    let high = *high;
+    if low >= below.len() {
+        return Some((high, high));
+    }
+    Some((*below.select_nth_unstable(low).1, high))
 }
 
 /// The words of a block widened to 64 bits, one for every row; `None` for other types.
@@ -211,10 +231,16 @@ impl Groups {
         let step = (coded.codes.len() / (2 * SAMPLED)).max(1);
         let some: Vec<u32> = coded.codes.iter().step_by(step).copied().collect();
         let counts = Coded::counts_of(&some, coded.firsts.len());
+        // Most words of many are there once: their logarithm is known.
+        let once = (some.len().max(1) as f64).log2() / some.len().max(1) as f64;
         let (mut entropy, mut collision) = (0.0, 0.0);
         for count in counts.into_iter().filter(|count| *count > 0) {
             let share = f64::from(count) / some.len() as f64;
-            entropy -= share * share.log2();
+            entropy += if count == 1 {
+                once
+            } else {
+                -share * share.log2()
+            };
             collision += share * share;
         }
         let (rows, together) = sample(coded);
@@ -233,33 +259,67 @@ impl Groups {
 /// before.
 fn sample(coded: &Coded) -> (Vec<u16>, Vec<bool>) {
     let parts = (coded.codes.len() / SAMPLED).max(1);
-    // The words in no particular order, so that the first of them stand for all.
-    let hash = |code: u32| u64::from((code + 1).wrapping_mul(0x9e37_79b1));
-    let key = |(row, code): (usize, &u32)| hash(*code) << 32 | u64::from(*code) << 16 | row as u64;
-    let rows = coded.codes.iter().enumerate();
+    let rows = (0u32..).zip(&coded.codes).map(|(row, code)| (row, *code));
     // A few groups cannot be sampled by their words.
-    let mut sampled: Vec<u64> = if coded.firsts.len() < parts * 16 {
-        rows.step_by(parts).map(key).collect()
+    let sampled: Vec<(u32, u32)> = if parts == 1 || coded.firsts.len() < parts * 16 {
+        rows.step_by(parts).collect()
     } else {
         let is_picked = |code: u32| (hash(code) * parts as u64) >> 32 == 0;
         let codes = 0..coded.firsts.len() as u32;
         let picked: Vec<bool> = codes.map(is_picked).collect();
         let is_picked = |code: u32| picked.get(code as usize).is_some_and(|picked| *picked);
-        let picked: Vec<u64> = rows
-            .filter(|(_, code)| is_picked(**code))
-            .map(key)
-            .collect();
+        let picked: Vec<(u32, u32)> = rows.filter(|(_, code)| is_picked(*code)).collect();
         // From all parts of the block, also where one word has most rows.
         let step = picked.len().div_ceil(SAMPLED * 2).max(1);
         picked.into_iter().step_by(step).collect()
     };
-    sampled.sort_unstable();
-    let together = sampled.array_windows().map(|[a, b]| a >> 16 == b >> 16);
+    let sorted = by_word(&sampled, coded.firsts.len());
+    let together = sorted.array_windows().map(|[(_, a), (_, b)]| a == b);
     let together = std::iter::once(false).chain(together).collect();
     (
-        sampled.into_iter().map(|key| key as u16).collect(),
+        sorted.into_iter().map(|(row, _)| row as u16).collect(),
         together,
     )
+}
+
+/// Rows with their words, those of a word together, the words in no particular order.
+fn by_word(rows: &[(u32, u32)], distinct: usize) -> Vec<(u32, u32)> {
+    let mut places = vec![0u32; distinct];
+    for (_, word) in rows {
+        if let Some(count) = places.get_mut(*word as usize) {
+            *count += 1;
+        }
+    }
+    let mut next = 0;
+    for word in in_no_order(distinct) {
+        if let Some(place) = places.get_mut(word) {
+            next += std::mem::replace(place, next);
+        }
+    }
+    let mut sorted = vec![(0, 0); rows.len()];
+    for row in rows {
+        let place = places.get_mut(row.1 as usize);
+        let place = place.and_then(|place| {
+            *place += 1;
+            sorted.get_mut(*place as usize - 1)
+        });
+        if let Some(place) = place {
+            *place = *row;
+        }
+    }
+    sorted
+}
+
+/// Numbers of words, sorted by a hash, so that the first of them stand for all.
+fn in_no_order(words: usize) -> Vec<usize> {
+    let keys = (0..words as u32).map(|word| hash(word) << 32 | u64::from(word));
+    let mut keys: Vec<u64> = keys.collect();
+    keys.sort_unstable();
+    keys.into_iter().map(|key| key as u32 as usize).collect()
+}
+
+fn hash(word: u32) -> u64 {
+    u64::from((word + 1).wrapping_mul(0x9e37_79b1))
 }
 
 /// Words widened to 64 bits.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::column::{Column, SPREAD, View};
+use super::column::{Column, SPREAD, View, most_of};
 use super::{Derivation, TRIES, sum};
 use crate::encode::{Chooser, Encoding};
 use crate::encodings::difference::Difference;
@@ -42,6 +42,7 @@ pub(super) fn best_derivations(
         Some(view) => groupers(view, others.clone(), &mut counts),
         None => Vec::new(),
     };
+    let above = column.stream.as_ref().map_or(1.0, View::above);
     let mut derivations = Vec::new();
     for (reference, other) in others.clone() {
         let (mut encoding, mut gain) = (None::<&'static dyn Encoding>, 0.0);
@@ -53,7 +54,8 @@ pub(super) fn best_derivations(
                 }
             };
             if differences {
-                consider(difference_bytes(view, other), &Difference);
+                let bytes = difference_bytes(view, other, least_gain);
+                consider(bytes.map(|bytes| bytes * above), &Difference);
             }
             if groupers.contains(&reference) {
                 let bytes = grouped_bytes(usize::MAX, view, other, &mut counts, now);
@@ -80,6 +82,19 @@ pub(super) fn best_derivations(
     derivations.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     derivations.truncate(2 * TRIES);
     derivations
+}
+
+impl View {
+    /// How many times the bits that an estimate gives it the stream takes: differences are estimated
+    /// likewise, and come as near.
+    fn above(&self) -> f64 {
+        let now = self.bytes as f64 * 8.0 / self.len as f64;
+        let mut words: Vec<i64> = self.words.iter().map(|word| *word as i64).collect();
+        let is_skewed = most_of(&mut words).is_some_and(|(low, high)| low == high);
+        // Rare words in runs take less.
+        let least = if is_skewed { 0.25 } else { 1.0 };
+        (now / bits_of_most(&mut words, now)).clamp(least, 4.0)
+    }
 }
 
 /// The columns by which a column may be grouped, at a glance: the best few.
@@ -124,18 +139,34 @@ fn validity_gain(column: &Column, other: &Column) -> Option<f64> {
     Some(saved(differing))
 }
 
-/// Bits of the range in which most numbers are.
-pub(super) fn width_of_most(sorted: &[i64]) -> f64 {
-    let at = |share: f64| sorted.get((sorted.len() as f64 * share) as usize);
-    let range = match (at(0.04), at(0.96)) {
-        (Some(low), Some(high)) => high.wrapping_sub(*low) as u64,
-        _ => 0,
-    };
-    f64::from(64 - range.leading_zeros())
+/// Bits of a number by the range in which most numbers are; where these are equal, by the exceptions, which
+/// take `now` bits. The numbers are put into another order.
+pub(super) fn bits_of_most(numbers: &mut [i64], now: f64) -> f64 {
+    match most_of(numbers) {
+        Some((low, high)) if low == high => {
+            let others = numbers.iter().filter(|number| **number != low).count();
+            bits_of_exceptions(others as f64 / numbers.len() as f64, now)
+        }
+        Some((low, high)) => f64::from(64 - (high.wrapping_sub(low) as u64).leading_zeros()),
+        None => 0.0,
+    }
 }
 
-/// Bytes that the differences would take, by the width of most of them.
-fn difference_bytes(view: &View, other: &View) -> Option<f64> {
+/// Bits of a number where all but this share are equal, and the others take `now` bits.
+pub(super) fn bits_of_exceptions(share: f64, now: f64) -> f64 {
+    let entropy = |share: f64| {
+        if share > 0.0 {
+            -share * share.log2()
+        } else {
+            0.0
+        }
+    };
+    entropy(share) + entropy(1.0 - share) + share * (now + 2.0)
+}
+
+/// Bytes that the differences would take, by the width of most of them; `None` where they hardly save the
+/// share `least_gain`.
+fn difference_bytes(view: &View, other: &View, least_gain: f64) -> Option<f64> {
     // Codes of two dictionaries have nothing in common unless the columns are equal.
     if view.ty != other.ty || view.codes != other.codes {
         return None;
@@ -147,13 +178,15 @@ fn difference_bytes(view: &View, other: &View) -> Option<f64> {
         let pairs = pairs.zip(other.words.iter().step_by(step));
         pairs.map(|(a, b)| a.wrapping_sub(*b) as i64)
     };
-    if width_at_a_glance(differences(SPREAD / 32)) > now + 1.0 {
+    if width_at_a_glance(differences(SPREAD / 32)) > now * (1.0 - least_gain) + 1.0 {
         return None;
     }
     let mut differences: Vec<i64> = differences(1).collect();
-    differences.sort_unstable();
-    let bits = width_of_most(&differences);
-    (!view.codes || bits == 0.0).then_some(rows as f64 * bits / 8.0)
+    let is_equal = |(low, high)| low == high;
+    if view.codes && !most_of(&mut differences).is_some_and(is_equal) {
+        return None;
+    }
+    Some(rows as f64 * bits_of_most(&mut differences, now) / 8.0)
 }
 
 /// Bits of the range of a few numbers without the least and the greatest.

@@ -2,22 +2,25 @@
 //! enough are encoded from reference columns.
 //!
 //! ```text
-//! chosen chunks -> streams of one block -> gains of pairs, by samples -> the best pairs encoded -> all blocks of the column
+//! chosen chunks -> streams of one block -> gains of pairs, by samples -> pairs that save the most together
+//!               -> one block encoded -> all blocks of the column
 //! ```
 //!
 //! A pair is judged by samples of the rows of one block (all rows of some values of the reference
 //! column, so that groups are seen whole), and taken only if the blocks of the column really
 //! shrink. Derivations are one step deep: a reference column is not derived itself.
 
+mod assign;
 mod column;
 mod derive;
 mod gain;
+mod search;
 mod sum;
 
-use column::Column;
+use assign::{Leaf, assign_first};
 use derive::{WORTH, derive};
-use gain::best_derivations;
 use hashbrown::HashMap;
+use search::derivations;
 
 use super::at_mut;
 use super::chunk::{ChosenChunk, Trees};
@@ -37,8 +40,6 @@ const TRIES: usize = 3;
 /// Share of its bytes that a column must save for a derivation to be encoded at all.
 pub(crate) const LEAST_GAIN: f64 = 1.0 - WORTH;
 
-/// Columns that may be derived from each other: those of a table with more lie that close together.
-const WINDOW: usize = 1024;
 /// Derivations that are encoded at the same time.
 const AT_A_TIME: usize = 16;
 
@@ -120,7 +121,8 @@ pub(crate) fn correlate(
             return Ok(trials.log);
         }
     }
-    trials.derive_all(chosen, &derivations(chosen, least_gain)?)?;
+    let derivations = trials.in_order(chosen, derivations(chosen, least_gain)?);
+    trials.derive_all(chosen, &derivations)?;
     *relations = Some(Relations {
         row_bytes: row_bytes(chosen),
         derivations: trials.taken,
@@ -135,48 +137,6 @@ fn row_bytes(chosen: &[ChosenChunk<'_>]) -> f64 {
     let written = chosen.iter().filter(|chunk| !chunk.same);
     let bytes: usize = written.map(ChosenChunk::size).sum();
     bytes as f64 / rows.unwrap_or(0).max(1) as f64
-}
-
-/// The derivations that seem to save the most, of all columns.
-fn derivations(chosen: &[ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Derivation>> {
-    let mut all = Vec::new();
-    for (window, chunks) in chosen.chunks(WINDOW).enumerate() {
-        all.extend(derivations_of(chunks, window * WINDOW, least_gain)?);
-    }
-    all.sort_by(|a: &Derivation, b| {
-        let order = (a.leaf, &a.references).cmp(&(b.leaf, &b.references));
-        b.gain.total_cmp(&a.gain).then(order)
-    });
-    Ok(all)
-}
-
-/// Those of some columns that follow one another, of which the first is leaf `first`.
-fn derivations_of(
-    chosen: &[ChosenChunk<'_>],
-    first: usize,
-    least_gain: f64,
-) -> Result<Vec<Derivation>> {
-    let columns: Vec<Option<Column>> = map_parallel(chosen, Column::of)?;
-    let total: usize = columns.iter().flatten().map(Column::bytes).sum();
-    let least_bytes = 128.max(total / 2000);
-    let of_column = |(leaf, (chunk, column)): (usize, (&ChosenChunk<'_>, &Option<Column>))| {
-        let column = column.as_ref();
-        let column = column.filter(|column| column.bytes() >= least_bytes)?;
-        let open = chunk.options.requested_encoding.is_none() && !chunk.same;
-        let chooser = chunk.options.chooser();
-        let wanted = open && !chunk.options.cancel.is_cancelled();
-        (wanted && may_be_derived(chunk))
-            .then(|| best_derivations(leaf, column, &columns, chooser, least_gain))
-    };
-    let all = chosen.iter().zip(&columns).enumerate();
-    let all = map_parallel(all, |column| Ok(of_column(column)))?;
-    let mut all: Vec<Derivation> = all.into_iter().flatten().flatten().collect();
-    for derivation in &mut all {
-        derivation.leaf += first;
-        let references = derivation.references.iter_mut();
-        references.for_each(|(leaf, _)| *leaf += first);
-    }
-    Ok(all)
 }
 
 /// What has become of the columns so far.
@@ -259,6 +219,23 @@ impl Trials {
         Ok(())
     }
 
+    /// The derivations that nothing speaks against so far, those first that together save the most; then
+    /// the others.
+    fn in_order(
+        &self,
+        chosen: &[ChosenChunk<'_>],
+        derivations: Vec<Derivation>,
+    ) -> Vec<Derivation> {
+        let leaves = chosen.iter().zip(&self.is_reference);
+        let leaves = leaves
+            .map(|(chunk, is_reference)| Leaf::new(!chunk.references.is_empty(), *is_reference));
+        let is_open = |derivation: &Derivation| self.refusal(chosen, derivation).is_none();
+        let (open, refused): (Vec<_>, Vec<_>) = derivations.into_iter().partition(is_open);
+        let mut all = assign_first(open, leaves.collect());
+        all.extend(refused);
+        all
+    }
+
     /// Why a derivation is not encoded.
     fn refusal(&self, chosen: &[ChosenChunk<'_>], derivation: &Derivation) -> Option<&'static str> {
         let Derivation { leaf, alone, .. } = *derivation;
@@ -285,10 +262,7 @@ impl Trials {
 /// How many of the next derivations do not depend on each other: none derives a column that another
 /// derives or refers to.
 fn independent(derivations: &[Derivation]) -> usize {
-    let conflict = |a: &Derivation, b: &Derivation| {
-        let refers = |to: usize| b.references.iter().any(|(leaf, _)| *leaf == to);
-        a.leaf == b.leaf || refers(a.leaf)
-    };
+    let conflict = |a: &Derivation, b: &Derivation| a.leaf == b.leaf || b.refers_to(a.leaf);
     let some = derivations.get(..AT_A_TIME).unwrap_or(derivations);
     let depends = |(i, own): &(usize, &Derivation)| {
         let mut before = some.iter().take(*i);
@@ -310,6 +284,12 @@ fn too_large(chosen: &[ChosenChunk<'_>], derivation: &Derivation) -> bool {
 /// Whether the profile of a chunk has derived columns.
 fn may_be_derived(chunk: &ChosenChunk<'_>) -> bool {
     chunk.options.rules.profile != Profile::Fast
+}
+
+impl Derivation {
+    fn refers_to(&self, leaf: usize) -> bool {
+        self.references.iter().any(|(other, _)| *other == leaf)
+    }
 }
 
 impl Tried {

@@ -7,7 +7,7 @@
 //! more CPU time.
 
 use super::column::{Column, View, spread};
-use super::gain::width_of_most;
+use super::gain::{bits_of_exceptions, bits_of_most};
 use super::{Derivation, LEAST_GAIN};
 use crate::encodings::difference::Difference;
 
@@ -17,6 +17,8 @@ const TERMS: usize = 6;
 const LEAST_ROWS: usize = 32;
 /// The share of a sum that one of its terms explains, at least.
 const LEAST_EXPLAINED: f32 = 0.1;
+/// The share of a residual that the best of some columns explains by chance.
+const CHANCE: f64 = 0.02;
 /// Sums that are added up at the same time.
 const LANES: usize = 16;
 /// Columns that may be terms: those that explain the most, and the neighbours on each side.
@@ -29,6 +31,8 @@ struct Term {
     words: Vec<i64>,
     /// Less their mean.
     centred: Vec<f64>,
+    /// The sum of their squares.
+    norm: f64,
 }
 
 impl Term {
@@ -37,6 +41,7 @@ impl Term {
         Self {
             leaf,
             words,
+            norm: dot(&centred, &centred),
             centred,
         }
     }
@@ -171,16 +176,16 @@ fn pursue(wanted: &[i64], mut terms: Vec<Term>, now: f64) -> Option<(f64, Vec<(u
     // The residual comes as near to these bits as the column does alone.
     let above = (now / rest_bits(wanted.to_vec(), now)).clamp(1.0, 4.0);
     let mut residual = target.clone();
+    let least = 1e-6 * dot(&target, &target);
     let mut taken: Vec<Term> = Vec::new();
     let mut best: Option<(f64, Vec<(usize, i64)>)> = None;
     while taken.len() < TERMS && !terms.is_empty() {
         let explains = |(i, term): (usize, &Term)| {
-            let norm = dot(&term.centred, &term.centred);
-            (norm > 0.0).then(|| (dot(&term.centred, &residual).powi(2) / norm, i))
+            (term.norm > 0.0).then(|| (dot(&term.centred, &residual).powi(2) / term.norm, i))
         };
         let explained = terms.iter().enumerate().filter_map(explains);
         let next = explained.max_by(|a, b| a.0.total_cmp(&b.0));
-        let least = 1e-6 * dot(&target, &target);
+        let least = least.max(CHANCE * dot(&residual, &residual));
         let Some((_, next)) = next.filter(|(explained, _)| *explained > least) else {
             break;
         };
@@ -223,7 +228,15 @@ fn numbers(column: &Column) -> Option<&View> {
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    let mut lanes = [0.0; LANES];
+    for (a, b) in a.iter().zip(b) {
+        let products = a.iter().zip(b).map(|(a, b)| a * b);
+        let sums = lanes.iter_mut().zip(products);
+        sums.for_each(|(sum, product)| *sum += product);
+    }
+    let rest = a_rest.iter().zip(b_rest).map(|(a, b)| a * b);
+    lanes.into_iter().chain(rest).sum()
 }
 
 fn centred(words: &[i64]) -> Vec<f64> {
@@ -236,15 +249,7 @@ fn rest_bits(mut rest: Vec<i64>, now: f64) -> f64 {
     rest.sort_unstable();
     let runs = rest.chunk_by(|a, b| a == b).map(<[i64]>::len);
     let most = runs.max().unwrap_or(0) as f64 / rest.len().max(1) as f64;
-    let entropy = |share: f64| {
-        if share > 0.0 {
-            -share * share.log2()
-        } else {
-            0.0
-        }
-    };
-    let exceptions = entropy(most) + entropy(1.0 - most) + (1.0 - most) * (now + 2.0);
-    width_of_most(&rest).min(exceptions)
+    bits_of_most(&mut rest, now).min(bits_of_exceptions(1.0 - most, now))
 }
 
 /// The factors with which the columns come nearest to the target; `None` where some depend on
