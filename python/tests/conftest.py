@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,14 @@ import pytest
 
 import staffa
 from tables import write_columns
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Python's handler of Ctrl-C: a shell's job in the background begins with the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

@@ -267,6 +267,7 @@ def test_a_panic_is_no_panic_in_python(file: staffa.File, capfd: pytest.CaptureF
         batch.filter(pa.array([True] * 3), 2**62)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_interrupt_ends_a_write(path: Path) -> None:
     def batches() -> Iterator[pa.RecordBatch]:
         while True:
@@ -274,13 +275,8 @@ def test_interrupt_ends_a_write(path: Path) -> None:
             yield pa.record_batch({"a": range(1000)})
 
     reader = pa.RecordBatchReader.from_batches(pa.schema([("a", pa.int64())]), batches())
-    # A shell's job in the background begins with the signal ignored.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises((KeyboardInterrupt, InvalidArgumentError)):
-            staffa.write_table(reader, path)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with pytest.raises((KeyboardInterrupt, InvalidArgumentError)):
+        staffa.write_table(reader, path)
     assert list(path.parent.iterdir()) == []
 
 

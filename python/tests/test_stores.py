@@ -220,6 +220,7 @@ def test_interrupt_ends_a_wait() -> None:
 import os, signal, socket, threading, time
 import staffa
 
+signal.signal(signal.SIGINT, signal.default_int_handler)
 silent = socket.create_server(("127.0.0.1", 0))
 threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
 start = time.monotonic()

@@ -121,6 +121,7 @@ def test_an_error_of_a_stream_has_its_cause(path: Path) -> None:
     assert isinstance(caught.value.__cause__, pa.ArrowInvalid)
 
 
+@pytest.mark.usefixtures("ctrl_c")
 @pytest.mark.parametrize("profile", ["balanced", "small"])
 def test_ctrl_c_stops_a_write(profile: Any, path: Path) -> None:
     rng = np.random.default_rng(1)
@@ -129,23 +130,13 @@ def test_ctrl_c_stops_a_write(profile: Any, path: Path) -> None:
     table = pa.table(columns)
     main = threading.main_thread().ident
     assert main is not None
-    stopped = threading.Event()
-
-    def press() -> None:
-        # Again and again: Python loses an interrupt that finds it in a finalizer.
-        for seconds in [0.1, *[2.0] * 10]:
-            if stopped.wait(seconds):
-                break
-            signal.pthread_kill(main, signal.SIGINT)
-
-    presser = threading.Thread(target=press)
-    presser.start()
+    timer = threading.Timer(0.1, signal.pthread_kill, (main, signal.SIGINT))
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
-        while presser.is_alive():
+        while True:
             staffa.write_table(table, path, profile=profile)
             path.unlink()
-    stopped.set()
-    presser.join()
+    timer.join()
     assert [name for name in names(path.parent) if name.startswith(".")] == []
 
 
