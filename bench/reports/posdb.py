@@ -100,7 +100,7 @@ After "Compression in disk-based column-stores revisited" (PosDB), figures 6 to 
 (the paper: 50), by DataFusion, one thread for the queries and one that reads. The integers of lineorder are in one codec, all else is
 as it is (`plain`); `chosen` leaves these integers to the chooser, `chosen, all columns` everything, columns derived from others included. Every
 query finds an empty page cache; the disk is a token bucket. The block cache has {scale * 20:g} MB for the 13 queries, {20 * scale / (600 * scale) * 100:.0f}% of the
-fact table in memory, as the paper's buffer; it holds encoded blocks, PosDB's holds decoded pages. FastPFOR is none of Staffa's
+fact table in memory (the paper's buffer: 6% of its files); it holds encoded blocks, PosDB's holds decoded pages. FastPFOR is none of Staffa's
 encodings: `PFOR` is `frame_of_reference`, whose exceptions stand in the block. Medians of {measured["rounds"]} rounds.
 
 {image}
