@@ -78,7 +78,7 @@ def write(
 
 
 def posdb(data: Path, scale: float, rounds: int) -> Any:
-    """SSB by codec of the integers of lineorder, in turn and all at once; 350 MB/s, a cache of 20 MB times the scale."""
+    """SSB by codec of the integers of lineorder, in turn and all at once; 350 MB/s, 20 MB of cache times the scale."""
     queries = engines.ssb_queries()
     with tempfile.TemporaryDirectory(dir=data) as temporary:
         folder = Path(temporary)
