@@ -6,7 +6,7 @@
 //! browse       the browser in the terminal
 //! report       the HTML report            bench   Staffa and Parquet measured
 //! print        rows and JSON on stdout    trees   encoding trees, grouped by shape
-//! dataset      several files of one schema, read as one table
+//! dataset      several files, read as one table
 //! formats      Staffa, Parquet, CSV, JSON lines, Arrow IPC: one file each
 //! files        inputs; outputs that appear whole or not at all
 //! terminal     numbers as text, progress, Ctrl-C

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use staffa_lake::table::{Folded, KeyColumns, TableFile, fold};
 
 use crate::error::{Failure, Result};
 use crate::formats::ReadOptions;
-use crate::formats::scan::{Batches, ScanOptions};
+use crate::formats::scan::ScanOptions;
 
 /// The keys of the files that are still to be read.
 #[derive(Default)]
@@ -52,82 +52,13 @@ impl HiveKeys {
         keys.map_err(|_| Failure::internal("a file without its keys"))
     }
 
-    /// The options for a file with these keys: what they leave of the filter. `None` if no row of the
-    /// file can match.
-    pub(super) fn fold(
-        &self,
-        keys: &RecordBatch,
-        options: &ScanOptions,
-    ) -> Result<Option<ScanOptions>> {
-        let mut options = options.clone();
-        let Some(filter) = options.filter.take_if(|_| !self.is_empty()) else {
-            return Ok(Some(options));
+    /// Whether the keys of a file exclude all its rows, so that it need not be opened.
+    pub(super) fn exclude(&self, keys: &RecordBatch, options: &ScanOptions) -> Result<bool> {
+        let Some(filter) = options.filter.as_ref().filter(|_| !self.is_empty()) else {
+            return Ok(false);
         };
-        let folded = fold(&filter, keys, &|_| true);
+        let folded = fold(filter, keys, &|_| true);
         let folded = folded.map_err(|error| Failure::usage(format!("--where: {error}")))?;
-        options.filter = match folded {
-            Folded::Never => return Ok(None),
-            Folded::Always => None,
-            Folded::Rest { by, .. } => Some(by),
-            Folded::Unknown => Some(filter),
-        };
-        Ok(Some(options))
+        Ok(folded == Folded::Never)
     }
-
-    /// What is read of each file: no keys.
-    pub(super) fn inner_options(&self, files: &Schema, options: &ScanOptions) -> ScanOptions {
-        let mut inner = options.clone();
-        let Some(columns) = inner.columns.as_mut().filter(|_| !self.is_empty()) else {
-            return inner;
-        };
-        let is_key = |name: &String| {
-            self.columns
-                .fields()
-                .iter()
-                .any(|field| field.name() == name)
-        };
-        columns.retain(|name| !is_key(name));
-        if columns.is_empty() {
-            // Of one column, to know the number of rows.
-            columns.extend(files.fields().first().map(|field| field.name().clone()));
-        }
-        inner
-    }
-
-    /// The batches of a file with its keys, in the columns of `options`.
-    pub(super) fn add(
-        &self,
-        keys: RecordBatch,
-        batches: Batches,
-        options: &ScanOptions,
-    ) -> Batches {
-        if self.is_empty() {
-            return batches;
-        }
-        let with_keys = batches.map(move |batch| {
-            let batch = batch?;
-            let (schema, own) = (batch.schema(), keys.schema());
-            let fields = schema.fields().iter().chain(own.fields()).cloned();
-            let schema = Schema::new(fields.collect::<Vec<_>>());
-            let mut columns = batch.columns().to_vec();
-            for key in keys.columns() {
-                columns.push(repeated(key, batch.num_rows())?);
-            }
-            let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            RecordBatch::try_new_with_options(Arc::new(schema), columns, &rows)
-                .map_err(|error| Failure::arrow("the names of folders", &error))
-        });
-        let columns = ScanOptions {
-            columns: options.columns.clone(),
-            ..ScanOptions::default()
-        };
-        columns.apply(Box::new(with_keys))
-    }
-}
-
-/// A value, `rows` times.
-fn repeated(value: &ArrayRef, rows: usize) -> Result<ArrayRef> {
-    let indices = arrow_array::UInt32Array::from(vec![0; rows]);
-    arrow_select::take::take(value, &indices, None)
-        .map_err(|error| Failure::arrow("the names of folders", &error))
 }

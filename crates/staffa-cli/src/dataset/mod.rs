@@ -2,6 +2,7 @@
 
 mod carried;
 mod hive;
+mod one_file;
 mod source;
 mod unify;
 
@@ -15,8 +16,9 @@ use staffa_lake::table::TableFile;
 
 pub(crate) use self::carried::Carried;
 use self::hive::HiveKeys;
+use self::one_file::OneFile;
 use self::source::Source;
-use self::unify::UnifiedSchema;
+use self::unify::unified;
 use crate::error::{Exit, Failure, Result};
 use crate::files::input::find;
 use crate::formats::bad_rows::BadRows;
@@ -70,7 +72,7 @@ impl Dataset {
     /// Opens every file that was found and unifies their schemas.
     pub(crate) fn of_files(files: &[TableFile], options: &ReadOptions) -> Result<Self> {
         let (mut queue, mut kept) = (VecDeque::new(), Vec::new());
-        let mut unified: Option<UnifiedSchema> = None;
+        let mut schemas = Vec::new();
         let (mut rows, mut bytes) = (Some(0), Some(0));
         let mut carried = Ok(Carried::default());
         for file in files {
@@ -90,10 +92,7 @@ impl Dataset {
             let byte_len = source.input.byte_len();
             rows = rows.zip(table.rows()).map(|(sum, more)| sum + more);
             bytes = bytes.zip(byte_len).map(|(sum, more)| sum + more);
-            match &mut unified {
-                None => unified = Some(UnifiedSchema::new(&source, &table.schema())),
-                Some(unified) => unified.add(&source, &table.schema())?,
-            }
+            schemas.push((source.clone(), table.schema()));
             // A pipe cannot be opened again.
             let keep_open = queue.len() < MAX_OPEN || byte_len.is_none();
             queue.push_back((source, keep_open.then_some(table)));
@@ -101,7 +100,7 @@ impl Dataset {
         if kept.is_empty() && !files.is_empty() {
             return Err(Failure::data("all files are damaged: none is left to read"));
         }
-        let schema = Arc::new(unified.map_or_else(Schema::empty, UnifiedSchema::finish));
+        let schema = Arc::new(unified(&schemas)?);
         let keys = if options.no_hive {
             HiveKeys::default()
         } else {
@@ -155,26 +154,26 @@ impl Files {
     fn scan_next(&mut self, options: &ScanOptions, meter: &Meter) -> Result<Option<Batches>> {
         while let Some((source, table)) = self.queue.pop_front() {
             let keys = self.keys.next_file()?;
-            let folded = self.keys.fold(&keys, options)?;
-            let Some(options) = &folded else {
-                continue;
-            };
             let table = match table {
                 Some(table) => table,
+                None if self.keys.exclude(&keys, options)? => continue,
                 None => formats::open(source.format, &source.input, &self.options)?,
             };
-            let schema = self.schema_of(&table.schema());
-            let mut inner = self.keys.inner_options(&self.schema, options);
-            if inner.columns.is_none() && !is_in_order(&schema, &self.schema) {
-                let names = self
-                    .schema
-                    .fields()
-                    .iter()
-                    .map(|field| field.name().clone());
-                inner.columns = Some(names.collect());
+            let own = table.schema();
+            let file = OneFile {
+                name: source.name(),
+                all: self.keys.with_columns(&self.schema),
+                // Text is parsed as the type that holds the values of all files.
+                own: if source.format.is_text() {
+                    self.schema_of(&own)
+                } else {
+                    own
+                },
+                keys,
+            };
+            if let Some(batches) = file.scan(table, options, meter.clone())? {
+                return Ok(Some(batches));
             }
-            let batches = table.scan(schema, &inner, meter.clone())?;
-            return Ok(Some(self.keys.add(keys, batches, options)));
         }
         Ok(None)
     }

@@ -1,22 +1,44 @@
-//! One schema for several files. Only types that were inferred from text are widened.
+//! One schema for several files: of Staffa, Parquet and Arrow the union of their columns, as for every table of
+//! files. With text among them the columns must be the same, as a header with a slip of the pen would be one more
+//! column; only types that were inferred from text are widened.
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, FieldRef, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Schema, SchemaRef};
+use staffa_lake::table::unify;
 
 use super::source::Source;
 use crate::error::{Failure, Result};
 use crate::terminal::text::quoted_name;
 
+/// The schema of all files.
+pub(super) fn unified(files: &[(Source, SchemaRef)]) -> Result<Schema> {
+    let Some(((first, schema), others)) = files.split_first() else {
+        return Ok(Schema::empty());
+    };
+    if files.iter().any(|(source, _)| source.format.is_text()) {
+        let mut unified = UnifiedSchema::new(first, schema);
+        others
+            .iter()
+            .try_for_each(|(source, schema)| unified.add(source, schema))?;
+        return Ok(unified.finish());
+    }
+    let named = files
+        .iter()
+        .map(|(source, schema)| (source.name(), schema.clone()));
+    let named: Vec<_> = named.collect();
+    unify(&named).map_err(|conflict| Failure::usage(conflict.into_error(&named).to_string()))
+}
+
 /// The schema of the files so far, which `first` began.
 #[derive(Debug)]
-pub(super) struct UnifiedSchema {
+struct UnifiedSchema {
     first: Source,
     schema: Schema,
 }
 
 impl UnifiedSchema {
-    pub(super) fn new(first: &Source, schema: &Schema) -> Self {
+    fn new(first: &Source, schema: &Schema) -> Self {
         Self {
             first: first.clone(),
             schema: schema.clone(),
@@ -24,7 +46,7 @@ impl UnifiedSchema {
     }
 
     /// Adds a file; the error names the column that differs.
-    pub(super) fn add(&mut self, source: &Source, schema: &Schema) -> Result<()> {
+    fn add(&mut self, source: &Source, schema: &Schema) -> Result<()> {
         let refuse = |what: String| Failure::usage(format!("{}: {what}", source.name()));
         let (ours, theirs) = (self.schema.fields(), schema.fields());
         let mut fields = Vec::with_capacity(ours.len());
@@ -70,7 +92,7 @@ impl UnifiedSchema {
     }
 
     /// The unified schema. A text column without values is of type text.
-    pub(super) fn finish(self) -> Schema {
+    fn finish(self) -> Schema {
         if !self.first.format.is_text() {
             return self.schema;
         }
@@ -170,10 +192,10 @@ mod tests {
         }
     }
 
-    fn unified(names: [&str; 2], schemas: [&Schema; 2]) -> Result<Schema> {
-        let mut sum = UnifiedSchema::new(&source(names[0]), schemas[0]);
-        sum.add(&source(names[1]), schemas[1])?;
-        Ok(sum.schema)
+    fn of_two(names: [&str; 2], schemas: [&Schema; 2]) -> Result<Schema> {
+        let files = names.iter().zip(schemas);
+        let files = files.map(|(name, schema)| (source(name), Arc::new(schema.clone())));
+        unified(&files.collect::<Vec<_>>())
     }
 
     #[test]
@@ -187,24 +209,24 @@ mod tests {
         let cases = [
             (
                 schema(&[("id", DataType::Int64), ("price", DataType::Utf8)]),
-                "b.pq: column \"price\" is Utf8, but Float64",
+                "b.csv: column \"price\" is Utf8, but Float64",
             ),
             (
                 schema(&[("id", DataType::Int64)]),
-                "b.pq: the column \"price\" is missing, which a.pq has",
+                "b.csv: the column \"price\" is missing, which a.csv has",
             ),
             (
                 schema(&[("di", DataType::Int64)]),
-                "b.pq: the column \"id\" is missing, which a.pq has",
+                "b.csv: the column \"id\" is missing, which a.csv has",
             ),
             (
                 schema(&[("id", DataType::Int64), ("prise", DataType::Float64)]),
-                "b.pq: column 2 is \"prise\", but \"price\" in a.pq",
+                "b.csv: column 2 is \"prise\", but \"price\" in a.csv",
             ),
-            (more, "b.pq: the column \"city\" is not in a.pq"),
+            (more, "b.csv: the column \"city\" is not in a.csv"),
         ];
         for (theirs, message) in cases {
-            let failure = unified(["a.pq", "b.pq"], [&ours, &theirs]).unwrap_err();
+            let failure = of_two(["a.csv", "b.csv"], [&ours, &theirs]).unwrap_err();
             assert!(failure.message.starts_with(message), "{}", failure.message);
             assert_eq!(failure.exit, Exit::Usage);
         }
@@ -214,7 +236,7 @@ mod tests {
     fn columns_in_another_order_are_matched_by_name() {
         let ours = schema(&[("id", DataType::Int64), ("price", DataType::Null)]);
         let theirs = schema(&[("price", DataType::Float64), ("id", DataType::Int64)]);
-        let both = unified(["a.csv", "b.csv"], [&ours, &theirs]).unwrap();
+        let both = of_two(["a.csv", "b.csv"], [&ours, &theirs]).unwrap();
         assert_eq!(
             both,
             schema(&[("id", DataType::Int64), ("price", DataType::Float64)])
@@ -222,17 +244,32 @@ mod tests {
     }
 
     #[test]
-    fn inferred_types_are_widened_and_declared_types_are_not() {
+    fn types_that_are_inferred_from_text_are_widened() {
         let whole = schema(&[("x", DataType::Int64), ("y", DataType::Null)]);
         let parts = schema(&[("x", DataType::Float64), ("y", DataType::Boolean)]);
-        let both = unified(["a.csv", "b.csv"], [&whole, &parts]).unwrap();
+        let both = of_two(["a.csv", "b.csv"], [&whole, &parts]).unwrap();
         assert_eq!(
             both,
             schema(&[("x", DataType::Float64), ("y", DataType::Boolean)])
         );
-        assert!(unified(["a.pq", "b.pq"], [&whole, &parts]).is_err());
-        let finished = |name| UnifiedSchema::new(&source(name), &whole).finish();
-        assert_eq!(finished("a.csv").field(1).data_type(), &DataType::Utf8);
-        assert_eq!(finished("a.pq").field(1).data_type(), &DataType::Null);
+        assert!(of_two(["a.csv", "b.pq"], [&whole, &parts]).is_err());
+        let empty = of_two(["a.csv", "b.csv"], [&whole, &whole]).unwrap();
+        assert_eq!(empty.field(1).data_type(), &DataType::Utf8);
+    }
+
+    #[test]
+    fn files_with_types_of_their_own_have_the_union_of_their_columns() {
+        let whole = schema(&[("x", DataType::Int64), ("y", DataType::Null)]);
+        let parts = schema(&[("z", DataType::Boolean), ("x", DataType::Float64)]);
+        let both = of_two(["a.pq", "b.staffa"], [&whole, &parts]).unwrap();
+        let [x, y, z] = ["x", "y", "z"].map(|name| both.field_with_name(name).unwrap());
+        assert_eq!(x.data_type(), &DataType::Float64);
+        assert_eq!(y.data_type(), &DataType::Null);
+        assert_eq!(z.data_type(), &DataType::Boolean);
+        let text = schema(&[("x", DataType::Utf8)]);
+        let failure = of_two(["a.pq", "b.pq"], [&whole, &text]).unwrap_err();
+        assert_eq!(failure.exit, Exit::Usage);
+        let expected = "column \"x\" is Int64 in a.pq and Utf8 in b.pq";
+        assert!(failure.message.contains(expected), "{}", failure.message);
     }
 }

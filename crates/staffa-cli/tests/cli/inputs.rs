@@ -280,6 +280,66 @@ fn folders_wildcards_and_their_keys_are_one_table() {
 }
 
 #[test]
+fn files_that_lack_columns_or_have_narrower_types_are_one_table() {
+    let program = Program::new();
+    for ending in ["staffa", "parquet", "arrow"] {
+        for (file, rows) in [
+            ("year=2024/a", "id,price\n1,2\n2,3\n"),
+            ("year=2025/b", "price,id,city\n1.5,3,Oban\n"),
+        ] {
+            fs::create_dir_all(program.path(&format!("{ending}/{file}")).parent().unwrap())
+                .unwrap();
+            program.write("t.csv", rows);
+            let line = format!("convert -q t.csv {ending}/{file}.{ending}");
+            program.run(&line).succeeds();
+        }
+        for (options, expected) in [
+            (
+                "",
+                "id,price,city,year\n1,2.0,,2024\n2,3.0,,2024\n3,1.5,Oban,2025\n",
+            ),
+            ("--columns city,id --limit 2", "city,id\n,1\n,2\n"),
+            ("--columns city", "city\n\n\nOban\n"),
+            ("--columns id --where \"price > 1.75\"", "id\n1\n2\n"),
+            ("--columns id --where \"price > 1.75\" --limit 1", "id\n1\n"),
+            (
+                "--columns id --where \"city is null and year > 2023\"",
+                "id\n1\n2\n",
+            ),
+            (
+                "--columns price --where \"city = 'Oban' or id = 2\"",
+                "price\n3.0\n1.5\n",
+            ),
+            ("--columns id --where \"not city = 'Oban'\"", "id\n"),
+        ] {
+            let found = program.run(&format!("cat {ending} --format csv {options}"));
+            let found = found.succeeds().text();
+            assert_eq!(found, expected, "{ending}: {options}");
+        }
+        program
+            .run(&format!("convert -q {ending} all.{ending}"))
+            .succeeds();
+        let counted = program
+            .run(&format!("count all.{ending}"))
+            .succeeds()
+            .text();
+        assert!(counted.contains('3'), "{counted}");
+        program.write("t.csv", "id\nx\n");
+        program
+            .run(&format!("convert -q t.csv {ending}/c.{ending}"))
+            .succeeds();
+        program
+            .run(&format!("cat {ending}"))
+            .fails(2, &["\"id\"", "no type in common", "c."]);
+    }
+    program.write("t.csv", "id,city\n1,x\n");
+    let line = "cat t.csv parquet/year=2024/a.parquet";
+    program
+        .run(line)
+        .fails(2, &["\"city\" is missing, which t.csv has"]);
+}
+
+#[test]
 fn json_keeps_digits_and_says_what_it_cannot_hold() {
     let program = Program::new();
     program.write(

@@ -6,6 +6,7 @@
 //! hive           year=2026/city=Oban/            -> key columns: integers or text
 //! widen, unify   schemas of the files            -> one schema
 //! fold           filter, keys, missing columns   -> filter of one file, or: no row matches
+//! fit            rows of one file                -> rows of the table
 //! open           all of these                    -> a table: schema, scans
 //! write, append  rows                            -> new files, which appear together
 //! publish        files of several processes     -> the table's, together
@@ -15,6 +16,7 @@
 mod append;
 mod compact;
 mod find;
+mod fit;
 mod fold;
 mod folder;
 mod hive;
@@ -30,6 +32,7 @@ mod write;
 pub use append::Append;
 pub use compact::{CompactOptions, compact, compact_table};
 pub use find::{Found, TableFile, find};
+pub use fit::Fit;
 pub use fold::{Folded, fold};
 pub use folder::Folder;
 pub use hive::{KeyColumns, Keys, NULL_KEY, decode, encode, is_integer, keys};

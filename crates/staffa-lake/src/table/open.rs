@@ -4,18 +4,16 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_cast::cast;
+use arrow_array::RecordBatch;
 use arrow_schema::{Field, FieldRef, Schema, SchemaRef};
-use arrow_select::take::take;
 use bytes::Bytes;
 use staffa::{Error, File, Limits, Predicate, Reader, Result, Source};
 
 use super::find::{Found, TableFile, find};
-use super::fold::{Folded, fold};
+use super::fit::Fit;
+use super::fold::Folded;
 use super::hive::KeyColumns;
 use super::unify::unify;
-use super::widen::{decoded, widened};
 use crate::source::ObjectSource;
 
 /// Whether a name is that of a Staffa file.
@@ -201,26 +199,6 @@ impl Table {
             reader: None,
         })
     }
-
-    /// The columns of a file that it lacks or that are keys, one row, in the types of the table.
-    fn constants(&self, file: usize) -> Result<RecordBatch> {
-        let keys = self.keys.rows(file..file + 1)?;
-        let stored = self.schemas.get(file).ok_or_else(no_file)?;
-        let (mut fields, mut columns) = (Vec::new(), Vec::new());
-        for field in self.schema.fields() {
-            if let Some(key) = keys.column_by_name(field.name()) {
-                columns.push(key.clone());
-            } else if stored.column_with_name(field.name()).is_none() {
-                columns.push(new_null_array(field.data_type(), 1));
-            } else {
-                continue;
-            }
-            fields.push(field.clone());
-        }
-        let rows = RecordBatchOptions::new().with_row_count(Some(1));
-        let schema = Arc::new(Schema::new(fields));
-        Ok(RecordBatch::try_new_with_options(schema, columns, &rows)?)
-    }
 }
 
 fn no_file() -> Error {
@@ -233,8 +211,8 @@ pub struct TableScan {
     table: Table,
     filter: Option<Predicate>,
     next: usize,
-    /// The rows of the current file, its constants, and whether the filter is still to be applied.
-    reader: Option<(Reader, RecordBatch, bool)>,
+    /// The rows of the current file, and whether the filter is still to be applied.
+    reader: Option<(Reader, Fit, bool)>,
 }
 
 impl TableScan {
@@ -243,25 +221,11 @@ impl TableScan {
         while let Some(file) = self.table.files.get(self.next) {
             let at = self.next;
             self.next += 1;
-            let constants = self.table.constants(at)?;
-            let stored = self.table.schemas.get(at).ok_or_else(no_file)?;
-            let (all, none) = (&self.table.schema, &constants.schema());
-            // In another type, a comparison may mean something else.
-            let is_stored = |path: &str| {
-                let top = |schema: &Schema, path: &str| {
-                    let fields = schema.fields().iter();
-                    let named = fields.filter(|field| {
-                        let rest = path.strip_prefix(field.name().as_str());
-                        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-                    });
-                    named.max_by_key(|field| field.name().len()).cloned()
-                };
-                let types = top(all, path).zip(top(stored, path));
-                top(none, path).is_none()
-                    && types.is_some_and(|(all, own)| all.data_type() == own.data_type())
-            };
+            let keys = self.table.keys.rows(at..at + 1)?;
+            let own = self.table.schemas.get(at).ok_or_else(no_file)?;
+            let fit = Fit::new(self.table.schema.clone(), own.clone(), &keys)?;
             let folded = match &self.filter {
-                Some(filter) => fold(filter, &constants, &is_stored)?,
+                Some(filter) => fit.fold(filter)?,
                 None => Folded::Always,
             };
             let (pushed, rest) = match folded {
@@ -279,7 +243,7 @@ impl TableScan {
             if let Some(by) = pushed {
                 scan = scan.filter(by);
             }
-            self.reader = Some((scan.reader()?, constants, rest));
+            self.reader = Some((scan.reader()?, fit, rest));
             return Ok(true);
         }
         Ok(false)
@@ -287,9 +251,9 @@ impl TableScan {
 
     fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
         loop {
-            if let Some((reader, constants, rest)) = &mut self.reader {
+            if let Some((reader, fit, rest)) = &mut self.reader {
                 if let Some(batch) = reader.next().transpose()? {
-                    let batch = assemble(&self.table.schema, &batch, constants)?;
+                    let batch = fit.assemble(&batch, &self.table.schema)?;
                     let Some(filter) = self.filter.as_ref().filter(|_| *rest) else {
                         return Ok(Some(batch));
                     };
@@ -307,40 +271,6 @@ impl TableScan {
             }
         }
     }
-}
-
-/// The rows of a file with the columns and types of the table.
-fn assemble(
-    schema: &SchemaRef,
-    batch: &RecordBatch,
-    constants: &RecordBatch,
-) -> Result<RecordBatch> {
-    let rows = batch.num_rows();
-    let column = |field: &FieldRef| -> Result<ArrayRef> {
-        if let Some(own) = batch.column_by_name(field.name())
-            && constants.column_by_name(field.name()).is_none()
-        {
-            if own.data_type() == field.data_type() {
-                return Ok(own.clone());
-            }
-            let plain = cast(own, decoded(own.data_type()))?;
-            return Ok(widened(&plain, field.data_type())?);
-        }
-        let constant = constants.column_by_name(field.name()).ok_or_else(no_file)?;
-        let zeros = arrow_array::UInt32Array::from(vec![0; rows]);
-        Ok(take(constant, &zeros, None)?)
-    };
-    let columns = schema
-        .fields()
-        .iter()
-        .map(column)
-        .collect::<Result<Vec<_>>>()?;
-    let options = RecordBatchOptions::new().with_row_count(Some(rows));
-    Ok(RecordBatch::try_new_with_options(
-        schema.clone(),
-        columns,
-        &options,
-    )?)
 }
 
 impl Iterator for TableScan {
