@@ -105,7 +105,7 @@ const fn numbers() -> [u64; 256] {
     all
 }
 
-/// Eight places of up to 32 bits, or four of 64, at a time.
+/// Eight places of up to 32 bits, four of 64 or two of 128, at a time.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -113,6 +113,7 @@ fn expand_avx2<T: Word>(out: &mut [T], count: usize, validity: &[u64]) {
     let lanes = match T::BYTES {
         1 | 2 | 4 => 8,
         8 => 4,
+        16 => 2,
         _ => return scalar(out, count, validity),
     };
     let len = out.len();
@@ -135,7 +136,7 @@ fn expand_avx2<T: Word>(out: &mut [T], count: usize, validity: &[u64]) {
     }
 }
 
-/// The first of eight values (four of 64 bits), moved to the places whose bit of `mask` is set; the
+/// The first of eight values (four of 64 bits, two of 128), moved to the places whose bit of `mask` is set; the
 /// other places become 0.
 ///
 /// # Safety
@@ -144,10 +145,14 @@ fn expand_avx2<T: Word>(out: &mut [T], count: usize, validity: &[u64]) {
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn expand_lanes<T: Word>(from: *const T, mask: usize, to: *mut T) {
-    // Each place of 64 bits is two of 32.
-    let mask = if T::BYTES == 8 { PAIRS[mask] } else { mask };
+    // Each place of 64 bits is two of 32, each of 128 four.
+    let mask = match T::BYTES {
+        8 => PAIRS[mask],
+        16 => PAIRS[PAIRS[mask]],
+        _ => mask,
+    };
     let numbers = _mm_cvtsi64_si128(NUMBERS[mask].cast_signed());
-    // SAFETY: the loads and stores take 8, 16 or 32 bytes: eight values, or four of 64 bits.
+    // SAFETY: the loads and stores take 8, 16 or 32 bytes: eight values, four of 64 bits or two of 128.
     unsafe {
         match T::BYTES {
             1 => {
@@ -180,12 +185,12 @@ static PAIRS: [usize; 16] = [
     0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f, 0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff,
 ];
 
-/// A register of 32-bit or 64-bit places at a time.
+/// A register of places of 32, 64 or 128 bits at a time.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw")]
 #[inline]
 fn expand_avx512<T: Word>(out: &mut [T], count: usize, validity: &[u64]) {
-    if !is_wide::<T>() {
+    if !is_wide::<T>() && T::BYTES != 16 {
         return expand_avx2(out, count, validity);
     }
     let (len, lanes) = (out.len(), lanes::<T>());
@@ -199,6 +204,12 @@ fn expand_avx512<T: Word>(out: &mut [T], count: usize, validity: &[u64]) {
         let mask = validity[start / 64] >> (start % 64);
         let mask = (mask & (u64::MAX >> (64 - lanes))) as u16;
         left -= mask.count_ones() as usize;
+        // Each place of 128 bits is two of 64.
+        let mask = if T::BYTES == 16 {
+            PAIRS[mask as usize] as u16
+        } else {
+            mask
+        };
         let values = &mut out[..start + lanes];
         // SAFETY: `left` values belong to places before `start`, so `left` is at most `start`: the
         // load and the store of 64 bytes end within `values`.

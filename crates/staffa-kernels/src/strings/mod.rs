@@ -38,4 +38,4 @@ pub use prefix::begin_with;
 pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
 pub use tokens::TokenRows;
 pub use utf8::text_array;
-pub use views::{StringViews, ViewSlot};
+pub use views::{StringViews, ViewSlot, ViewStrings};

@@ -32,6 +32,30 @@ pub(super) fn is_text(bytes: &[u8], mut starts: impl Iterator<Item = usize>) -> 
     is_ascii(bytes) || simdutf8::basic::from_utf8(bytes).is_ok() && starts.all(begins)
 }
 
+/// The position of the first string that is not UTF-8 by itself, of strings that stand one after
+/// another and are all of `bytes`; `None` where all are.
+#[inline]
+pub(super) fn first_other(bytes: &[u8], lengths: &[u32]) -> Option<usize> {
+    let starts = lengths.iter().scan(0, |end, length| {
+        Some(std::mem::replace(end, *end + *length as usize))
+    });
+    (!is_text(bytes, starts)).then(|| text_before(bytes, lengths))
+}
+
+/// The number of strings before the first that is not UTF-8 by itself.
+#[cold]
+fn text_before(strings: &[u8], lengths: &[u32]) -> usize {
+    let mut rest = strings;
+    let is_text = |length: &&u32| {
+        let Some((string, behind)) = rest.split_at_checked(**length as usize) else {
+            return false;
+        };
+        rest = behind;
+        std::str::from_utf8(string).is_ok()
+    };
+    lengths.iter().take_while(is_text).count()
+}
+
 /// The array of strings that are UTF-8; `None` where they are not, where the offsets exceed the
 /// data, or where there are not as many validity bits as strings.
 pub fn text_array<O: OffsetSizeTrait>(

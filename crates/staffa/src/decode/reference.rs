@@ -12,7 +12,7 @@ use staffa_kernels::{PoolVec, VECTOR, filter};
 use super::all::decode_into;
 use super::{
     Budget, Decodable, Decoder, Integer, OpenContext, Opener, Rows, Scratch, Selection, StreamOf,
-    corrupt_if, decode_all, get_or_try_init, no_row, read_by_rows, words,
+    corrupt_if, decode_all, get_or_try_init, no_row, read_by_rows, vector_places, words,
 };
 use crate::error::{Error, Result};
 use crate::format::NodeRef;
@@ -32,7 +32,7 @@ pub struct ReferenceStream<'a> {
 
 /// A stream, one word for each value of the derived block.
 pub(crate) enum AlignedWords<'a, T> {
-    /// The stream has these words as it is.
+    /// The stream has these words as it is: both blocks have values for the same rows.
     Same(Box<dyn Decoder<T> + 'a>),
     /// The derived block or the reference block is compacted.
     Aligned(Box<AlignedStream<'a, T>>),
@@ -89,28 +89,28 @@ impl<T: Decodable> AlignedStream<'_, T> {
             .ok_or_else(|| no_row((v * VECTOR + count) as u32, self.len()))
     }
 
+    /// Values of the reference block straight to those of the derived one: a row that only one of
+    /// the blocks has is in neither buffer.
     fn decode(&self) -> Result<PoolVec<T>> {
-        let Some(decoder) = &self.decoder else {
-            let mut none = words::<T>(self.len())?;
-            none.fill(T::default());
-            return Ok(none);
-        };
-        let mut all = words::<T>(self.rows)?;
-        let found = all
-            .get_mut(..decoder.len())
-            .ok_or_else(|| other_len(self.rows, decoder.len()))?;
-        decode_into(decoder.as_ref(), &mut Scratch::default(), found)?;
-        if let Some(present) = &self.present {
-            expand(&mut all, decoder.len(), present)?;
-        }
-        let Some(derived) = &self.derived else {
-            return Ok(all);
-        };
         let mut aligned = words::<T>(self.len())?;
-        match filter(&all, derived.words(), &mut aligned) {
-            Some(count) if count == aligned.len() => Ok(aligned),
-            _ => Err(other_len(aligned.len(), derived.len())),
+        let Some(decoder) = &self.decoder else {
+            aligned.fill(T::default());
+            return Ok(aligned);
+        };
+        let both = self.derived.as_ref().zip(self.present.as_ref());
+        let both =
+            both.map(|(derived, present)| (derived.gathered(present), present.gathered(derived)));
+        let (wanted, found) = match &both {
+            Some((wanted, found)) => (Some(wanted), Some(found)),
+            None => (self.derived.as_ref(), self.present.as_ref()),
+        };
+        let count = decode_wanted(decoder.as_ref(), wanted, &mut aligned)?;
+        match found {
+            Some(found) => expand(&mut aligned, count, found)?,
+            None if count != aligned.len() => return Err(other_len(aligned.len(), count)),
+            None => {}
         }
+        Ok(aligned)
     }
 
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
@@ -145,6 +145,34 @@ impl<T: Decodable> AlignedStream<'_, T> {
         }
         Ok(())
     }
+}
+
+/// Decodes the values whose bit is set, or all, to the start of `out`; returns their number.
+fn decode_wanted<T: Decodable>(
+    decoder: &dyn Decoder<T>,
+    wanted: Option<&Bitmap>,
+    out: &mut [T],
+) -> Result<usize> {
+    let (len, room) = (decoder.len(), out.len());
+    let too_many = || other_len(room, len);
+    let mut cx = Scratch::default();
+    let Some(wanted) = wanted.filter(|wanted| wanted.count_ones() < len) else {
+        let out = out.get_mut(..len).ok_or_else(too_many)?;
+        decode_into(decoder, &mut cx, out)?;
+        return Ok(len);
+    };
+    let (mut buffer, mut at) = ([T::default(); VECTOR], 0);
+    for v in 0..len.div_ceil(VECTOR) {
+        let wanted = wanted.vector(v);
+        if wanted.iter().all(|word| *word == 0) {
+            continue;
+        }
+        let values = vector_places(&mut buffer, len, v)?;
+        decoder.vector(v, &mut cx, values)?;
+        let out = out.get_mut(at..).ok_or_else(too_many)?;
+        at += filter(values, wanted, out).ok_or_else(too_many)?;
+    }
+    Ok(at)
 }
 
 /// An aligned stream as codes: words of any width less a base. A word below the base, or 2^32 or more
@@ -228,12 +256,6 @@ impl<'a> ReferenceBlock<'a> {
             .validity
             .as_ref()
             .filter(|_| self.block.compacted);
-        let (decoder, validity, derived) = match (decoder, validity, &self.rows) {
-            (Some(decoder), None, None) if decoder.len() == len => {
-                return Ok(AlignedWords::Same(decoder));
-            }
-            others => others,
-        };
         let present = validity
             .map(|node| self.open_within(budget, |cx| cx.open_bits(node)?.bits()))
             .transpose()?;
@@ -246,18 +268,21 @@ impl<'a> ReferenceBlock<'a> {
         let stream = AlignedStream {
             decoder,
             rows,
-            derived: derived.clone(),
+            derived: self.rows.clone(),
             present,
             all: OnceLock::new(),
         };
-        if stream.len() != len
-            || derived
-                .as_ref()
-                .is_some_and(|derived| derived.len() != rows)
-        {
+        let is_other = |derived: &Bitmap| derived.len() != rows;
+        if stream.len() != len || stream.derived.as_ref().is_some_and(is_other) {
             return Err(other_len(len, stream.len()));
         }
-        Ok(AlignedWords::Aligned(Box::new(stream)))
+        match stream.decoder {
+            Some(decoder) if stream.derived == stream.present => Ok(AlignedWords::Same(decoder)),
+            decoder => Ok(AlignedWords::Aligned(Box::new(AlignedStream {
+                decoder,
+                ..stream
+            }))),
+        }
     }
 
     /// All words of a stream of a block just written.

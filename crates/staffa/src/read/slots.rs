@@ -12,13 +12,13 @@
 use arrow_buffer::Buffer;
 use bytes::Bytes;
 use staffa_kernels::{
-    StringSlot, VECTOR, ViewSlot, Word, cast_slice_mut, lengths_to_offsets_i32,
+    StringSlot, VECTOR, ViewSlot, ViewStrings, Word, cast_slice_mut, lengths_to_offsets_i32,
     lengths_to_offsets_i64,
 };
 
 use crate::decode::{
     AnyDecoder, Appended, Block, Decodable, Decoder, DictionaryStrings, Scratch, SelectedValues,
-    memory, no_code, take_bytes, take_codes, words,
+    no_code, take_bytes, take_codes,
 };
 use crate::error::{Error, Result};
 use crate::values::{Bitmap, PhysicalType, expand, for_words, vector_len};
@@ -130,13 +130,20 @@ fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, cx: &mut Scratch) -> 
     let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
         return accepted(views.push_empty(block.len));
     };
+    let count = decoder.len();
     let Some(codes) = decoder.dictionary() else {
-        let (mut lengths, mut data) = (words::<u32>(block.len)?, memory(block.string_bytes)?);
-        let found = block.strings(cx, &mut lengths, data.as_mut_slice())?;
-        let data = Buffer::from(Bytes::from_owner(data));
-        return accepted(found == block.string_bytes && views.push_strings(&lengths, &data));
+        let bytes = block.string_bytes;
+        let missing = || Error::limit(format!("no memory for strings of {bytes} bytes"));
+        let mut strings = ViewStrings::new(views, bytes).ok_or_else(missing)?;
+        for v in 0..count.div_ceil(VECTOR) {
+            strings.push(vector_len(count, v), |lengths, out| {
+                decoder.vector(v, cx, lengths, out)
+            })?;
+        }
+        let validity = block.validity.as_ref().filter(|_| block.compacted);
+        return Ok(strings.finish(block.len, validity.map(Bitmap::words))?);
     };
-    let (dictionary, count) = (codes.strings()?, decoder.len());
+    let dictionary = codes.strings()?;
     accepted(views.use_table(dictionary, codes.shared()))?;
     if block.compacted && block.validity.is_some() {
         let codes = codes_of_rows(block, codes, count, cx)?;

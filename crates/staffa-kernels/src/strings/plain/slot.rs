@@ -5,7 +5,7 @@
 use super::error::StringsError;
 use crate::simd::{expand, sum_u32};
 use crate::strings::offsets::{lengths_to_offsets_i32, lengths_to_offsets_i64};
-use crate::strings::utf8::is_text;
+use crate::strings::utf8::first_other;
 
 /// A slot for some of the strings of [`PlainStrings`](crate::PlainStrings).
 #[derive(Debug)]
@@ -85,11 +85,10 @@ impl<'a> StringSlot<'a> {
         if sum_u32(lengths) != found as u64 {
             return Err(StringsError::Lengths(found).into());
         }
-        let starts = lengths.iter().scan(0, |end, length| {
-            Some(std::mem::replace(end, *end + *length as usize))
-        });
-        if self.text && !is_text(strings, starts) {
-            return Err(StringsError::NotUtf8(self.len + text_before(strings, lengths)).into());
+        if self.text
+            && let Some(i) = first_other(strings, lengths)
+        {
+            return Err(StringsError::NotUtf8(self.len + i).into());
         }
         (self.len, self.bytes) = (end, self.bytes + found);
         Ok(())
@@ -130,18 +129,4 @@ impl<'a> StringSlot<'a> {
         *self.full = true;
         Ok(())
     }
-}
-
-/// The number of strings before the first that is not UTF-8 by itself.
-#[cold]
-fn text_before(strings: &[u8], lengths: &[u32]) -> usize {
-    let mut rest = strings;
-    let is_text = |length: &&u32| {
-        let Some((string, behind)) = rest.split_at_checked(**length as usize) else {
-            return false;
-        };
-        rest = behind;
-        std::str::from_utf8(string).is_ok()
-    };
-    lengths.iter().take_while(is_text).count()
 }

@@ -1,27 +1,14 @@
-//! String views, built in parallel: every string is checked when it is pushed, and views are only
-//! copied from then on.
-//!
-//! ```text
-//! view of 16 bytes = length: u32 | up to 12 bytes: the string | more: its first 4 bytes | buffer: u32 | offset: u32
-//! ```
-//!
-//! The strings of a dictionary are checked once, not once for every row.
+//! The builder of string views.
 
-use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BinaryViewArray, StringViewArray};
 use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use bytes::Bytes;
 
-use super::copy::first_16;
-use super::dict::BytesDict;
-use super::utf8::is_text;
-use crate::memory::{PoolBuf, PoolVec};
-use crate::simd::{gather, gather_past_cache};
-
-/// Longest string that a view holds itself.
-const INLINE: usize = 12;
+use super::kept::Kept;
+use super::slot::ViewSlot;
+use crate::memory::PoolBuf;
 
 /// A builder of string views, in slots that several threads fill.
 ///
@@ -45,44 +32,6 @@ pub struct StringViews {
     past_cache: bool,
     /// Capacity and length of each slot cut last.
     cut: Vec<(usize, usize)>,
-}
-
-/// A dictionary as views, one for each code.
-type Table = Arc<PoolVec<u128>>;
-
-/// Buffers and tables of all slots.
-#[derive(Debug, Default)]
-struct Kept {
-    /// The data that views refer to.
-    buffers: Mutex<Vec<Buffer>>,
-    /// Dictionaries that slots share, by their address.
-    tables: Mutex<Vec<(usize, Table)>>,
-}
-
-impl Kept {
-    /// Keeps a buffer; returns its number.
-    fn keep(&self, buffer: Buffer) -> Option<u32> {
-        let mut buffers = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = u32::try_from(buffers.len()).ok()?;
-        buffers.push(buffer);
-        Some(number)
-    }
-
-    fn tables(&self) -> MutexGuard<'_, Vec<(usize, Table)>> {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A slot for some of the strings of [`StringViews`].
-#[derive(Debug)]
-pub struct ViewSlot<'a> {
-    views: &'a mut [u128],
-    /// The first `filled` are views of strings in the kept buffers, each UTF-8 where `text`.
-    filled: &'a mut usize,
-    kept: &'a Kept,
-    table: Option<Table>,
-    text: bool,
-    past_cache: bool,
 }
 
 impl StringViews {
@@ -126,14 +75,7 @@ impl StringViews {
         let mut slots = Vec::with_capacity(self.cut.len());
         for (rows, filled) in &mut self.cut {
             let (views, behind) = rest.split_at_mut_checked(*rows)?;
-            slots.push(ViewSlot {
-                views,
-                filled,
-                kept,
-                table: None,
-                text,
-                past_cache,
-            });
+            slots.push(ViewSlot::new(views, filled, kept, text, past_cache));
             rest = behind;
         }
         Some(slots)
@@ -156,9 +98,8 @@ impl StringViews {
         }
         let views = Buffer::from(Bytes::from_owner(self.views));
         let views = ScalarBuffer::<u128>::new(views, 0, self.len);
-        let buffers = self.kept.buffers.into_inner();
-        let buffers: Arc<[Buffer]> = buffers.unwrap_or_else(PoisonError::into_inner).into();
-        // SAFETY: every view below `len` is in a slot that was full. `view` made it of a string in a
+        let buffers: Arc<[Buffer]> = self.kept.into_buffers().into();
+        // SAFETY: every view below `len` is in a slot that was full. It was made of a string in a
         // buffer that is kept at its number, or it is 0, the empty string; since then it was only
         // copied, from a table of these buffers alone. With `text` every string was found to be
         // UTF-8. There are as many validity bits as views.
@@ -170,137 +111,6 @@ impl StringViews {
             }
         })
     }
-}
-
-impl ViewSlot<'_> {
-    /// Sets the dictionary of the codes pushed from now on; `false` where a string is not text, or
-    /// the strings are too many or too long.
-    ///
-    /// `shared`: other slots use the same dictionary, at the same address.
-    pub fn use_table(&mut self, strings: &BytesDict, shared: bool) -> bool {
-        if !shared {
-            self.table = self.new_table(strings);
-            return self.table.is_some();
-        }
-        let address = std::ptr::from_ref(strings).addr();
-        // Locked while the table is made: other slots wait for the same table.
-        let mut tables = self.kept.tables();
-        let known = tables.iter().find(|(of, _)| *of == address);
-        self.table = known.map(|(_, table)| table.clone());
-        if self.table.is_none() {
-            self.table = self.new_table(strings);
-            tables.extend(self.table.clone().map(|table| (address, table)));
-        }
-        self.table.is_some()
-    }
-
-    /// Whether the slots share a table of this dictionary.
-    pub fn shares_table(&self, strings: &BytesDict) -> bool {
-        let address = std::ptr::from_ref(strings).addr();
-        self.kept.tables().iter().any(|(of, _)| *of == address)
-    }
-
-    fn new_table(&self, strings: &BytesDict) -> Option<Table> {
-        let data = strings.contents();
-        let borders = strings.ranges().flat_map(|range| [range.start, range.end]);
-        if self.text && !is_text(data, borders) {
-            return None;
-        }
-        let any_long = strings.ranges().any(|range| range.len() > INLINE);
-        let buffer = if any_long {
-            self.kept.keep(Buffer::from(data))?
-        } else {
-            0 // Views of short strings refer to no buffer.
-        };
-        let mut table = PoolVec::new(strings.len())?;
-        for (place, range) in table.iter_mut().zip(strings.ranges()) {
-            *place = view(data, range, buffer)?;
-        }
-        Some(Arc::new(table))
-    }
-
-    /// Appends strings of the table by code; `false`, with nothing appended, where a code is out of
-    /// range, or there is no table or no room.
-    pub fn push_codes(&mut self, codes: &[u32]) -> bool {
-        let places = room(self.views, *self.filled, codes.len());
-        let (Some(table), Some(places)) = (&self.table, places) else {
-            return false;
-        };
-        let done = if self.past_cache {
-            gather_past_cache(table, codes, places)
-        } else {
-            gather(table, codes, places)
-        };
-        if done {
-            *self.filled += codes.len();
-        }
-        done
-    }
-
-    /// Appends strings that stand one after another in `data`, by their lengths; `false`, with
-    /// nothing appended, where a string is not text, the lengths exceed the data or there is no
-    /// room.
-    pub fn push_strings(&mut self, lengths: &[u32], data: &Buffer) -> bool {
-        self.try_push_strings(lengths, data).is_some()
-    }
-
-    fn try_push_strings(&mut self, lengths: &[u32], data: &Buffer) -> Option<()> {
-        let places = room(self.views, *self.filled, lengths.len())?;
-        let ends = lengths.iter().scan(0usize, |end, length| {
-            *end = end.saturating_add(*length as usize);
-            Some(*end)
-        });
-        if self.text && !is_text(data, ends) {
-            return None;
-        }
-        let any_long = lengths.iter().any(|length| *length as usize > INLINE);
-        let buffer = if any_long {
-            self.kept.keep(data.clone())?
-        } else {
-            0
-        };
-        let mut at = 0usize;
-        for (place, length) in places.iter_mut().zip(lengths) {
-            let end = at.saturating_add(*length as usize);
-            (*place, at) = (view(data, at..end, buffer)?, end);
-        }
-        *self.filled += lengths.len();
-        Some(())
-    }
-
-    /// Appends empty strings; `false` where there is no room for them.
-    pub fn push_empty(&mut self, count: usize) -> bool {
-        let Some(places) = room(self.views, *self.filled, count) else {
-            return false;
-        };
-        places.fill(0);
-        *self.filled += count;
-        true
-    }
-}
-
-/// The next `count` places.
-fn room(views: &mut [u128], filled: usize, count: usize) -> Option<&mut [u128]> {
-    views.get_mut(filled..filled.checked_add(count)?)
-}
-
-/// The view of a string in the data of a buffer; `None` where the string exceeds the data, or its
-/// length or offset does not fit an `i32`.
-#[inline(always)]
-fn view(data: &[u8], range: Range<usize>, buffer: u32) -> Option<u128> {
-    let length = i32::try_from(range.len()).ok()?;
-    let offset = i32::try_from(range.start).ok()?;
-    let first = first_16(data.get(range.start..)?);
-    if range.end > data.len() {
-        return None;
-    }
-    let word = |value: i32| u128::from(value.cast_unsigned());
-    if range.len() <= INLINE {
-        let string = first & ((1 << (range.len() * 8)) - 1);
-        return Some(word(length) | string << 32);
-    }
-    let prefix = first & u128::from(u32::MAX);
-    Some(word(length) | prefix << 32 | u128::from(buffer) << 64 | word(offset) << 96)
 }
 
 #[cfg(test)]
@@ -361,7 +171,7 @@ mod tests {
                 });
                 assert!(first.push_strings(&lengths, &data));
                 assert!(views.join() && views.slots([1]).is_none());
-                assert_eq!(views.kept.buffers.lock().unwrap().len(), 2);
+                assert_eq!(views.kept.len(), 2);
                 assert_eq!(views.len(), 1003);
                 let nulls: NullBuffer = (0..1003).map(|i| i % 7 > 0).collect();
                 let array = views.finish(Some(nulls)).unwrap();
