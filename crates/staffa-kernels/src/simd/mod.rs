@@ -50,12 +50,12 @@ pub use bitpack::{
 pub use bits::{gather_bits, scatter_bits};
 pub use decimal::{decimals_f32, decimals_f64, unpack_decimals_f32, unpack_decimals_f64};
 pub use dispatch::{Level, level, lower_level};
-pub use escape::replace_escapes;
+pub use escape::{replace_escapes, replace_marked};
 pub use expand::expand;
 pub use filter::filter;
 pub use gather::{gather, max_u32};
-pub use non_temporal::fill_past_cache;
 pub(crate) use non_temporal::gather_past_cache;
+pub use non_temporal::{copy_past_cache, fill_past_cache};
 pub use packed_sums::unpack_prefix_sum;
 pub use positions::positions;
 pub use prefix_sum::prefix_sum;

@@ -52,6 +52,18 @@ pub fn fill_past_cache<T: Word, E>(
     Ok(())
 }
 
+/// Copies values, up to the shorter length.
+///
+/// ```
+/// let mut out = [0u64; 3];
+/// staffa_kernels::copy_past_cache(&[7, 8, 9], &mut out);
+/// assert_eq!(out, [7, 8, 9]);
+/// ```
+pub fn copy_past_cache<T: Word>(from: &[T], to: &mut [T]) {
+    let _fence = Fence;
+    stream(as_bytes(from), as_bytes_mut(to));
+}
+
 /// `out[i] = dict[codes[i]]`, as [`gather`](crate::gather) does.
 pub(crate) fn gather_past_cache(dict: &[u128], codes: &[u32], out: &mut [u128]) -> bool {
     let _fence = Fence;
@@ -136,6 +148,8 @@ mod tests {
             filled.unwrap();
             assert!(all[..3].iter().all(|v| *v == T::default()));
             assert_eq!(all[3..], expected);
+            copy_past_cache(&expected, &mut all[2..]);
+            assert_eq!(all[2..len + 2], expected);
         }
         let third = |v, _: &mut [T]| if v < 2 { Ok(()) } else { Err(v) };
         assert_eq!(fill_past_cache(&mut [T::default(); 3000], third), Err(2));

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use staffa_kernels::{VECTOR, Word, fill_past_cache};
+use staffa_kernels::{VECTOR, Word, copy_past_cache, fill_past_cache};
 
 use super::all::decode_into;
 use super::{
@@ -137,13 +137,8 @@ impl<'a> Block<'a> {
             // Expanded in the L2 cache first.
             let mut all = words::<T>(out.len())?;
             self.words(decoder, cx, &mut all)?;
-            return fill_past_cache(out, |v, values| {
-                let from = all.get(v * VECTOR..v * VECTOR + values.len());
-                values.copy_from_slice(
-                    from.ok_or_else(|| Error::corrupt(format!("vector {v} is not there")))?,
-                );
-                Ok(())
-            });
+            copy_past_cache(&all, out);
+            return Ok(());
         }
         let count = decoder.len();
         let found = out.get_mut(..count).ok_or_else(|| self.too_many(count))?;

@@ -5,6 +5,8 @@
 //! child: mask (bits, set where a row is an exception) | child: exceptions
 //! ```
 
+use staffa_kernels::{Word, replace_marked};
+
 use super::prelude::*;
 use crate::decode::{Aggregator, LazyWords};
 
@@ -119,29 +121,14 @@ impl Mask {
     }
 
     /// Puts the exceptions of vector `v`, out of all of the block, in their places.
-    fn patch<T: Copy>(&self, v: usize, exceptions: &[T], out: &mut [T]) -> Result<()> {
+    fn patch<T: Word>(&self, v: usize, exceptions: &[T], out: &mut [T]) -> Result<()> {
         let missing = || Error::internal(format!("exceptions of vector {v} that are not there"));
         let (start, words) = self.vector(v).ok_or_else(missing)?;
-        let count = ones(words);
-        let mut values = exceptions
-            .get(start..start + count)
-            .ok_or_else(missing)?
-            .iter();
-        if words.len() > out.len().div_ceil(64) {
+        // Those of later vectors as well: the kernel loads many at a time.
+        let exceptions = exceptions.get(start..).ok_or_else(missing)?;
+        let count = replace_marked(out, words, exceptions);
+        if count != ones(words) || count > exceptions.len() {
             return Err(missing());
-        }
-        for (word, places) in words.iter().zip(out.chunks_mut(64)) {
-            let mut word = *word;
-            while word != 0 {
-                // As many values as bits are set: counted above.
-                if let (Some(place), Some(value)) = (
-                    places.get_mut(word.trailing_zeros() as usize),
-                    values.next(),
-                ) {
-                    *place = *value;
-                }
-                word &= word - 1;
-            }
         }
         Ok(())
     }

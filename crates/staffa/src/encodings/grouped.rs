@@ -14,7 +14,7 @@
 use std::cmp::Reverse;
 use std::sync::OnceLock;
 
-use staffa_kernels::{Int as _, gather};
+use staffa_kernels::{Int as _, count_above, gather};
 
 use super::constant::Constant;
 use super::prelude::*;
@@ -265,10 +265,11 @@ impl<'a, T: Integer> Entries<'a, T> {
 
     /// Entries by group and number, of a vector; `place` is scratch.
     fn find(&self, group: &[u32], number: &[u32], place: &mut [u32], out: &mut [T]) -> Result<()> {
-        let others = number.iter().filter(|number| **number > 0).count();
+        let others = count_above(number, 0, 1);
         let entries = self.entries.all()?;
         let starts = self.starts.as_ref().map(LazyWords::all).transpose()?;
-        if others * 8 > out.len() {
+        // A loop over other entries mispredicts at most of them.
+        if others * 32 > out.len() {
             // Every start is checked, once.
             self.firsts()?;
             match starts {

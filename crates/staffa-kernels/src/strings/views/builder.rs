@@ -119,6 +119,7 @@ mod tests {
     use arrow_array::cast::AsArray as _;
 
     use super::*;
+    use crate::BytesDict;
     use crate::simd::dispatch::testing::on_every_level;
     use crate::testing::Rng;
 

@@ -42,7 +42,7 @@ pub(super) fn make_views(
 
 dispatch! {
     fn make<>(data: &[u8], start: usize, lengths: &[u32], buffer: u32, out: &mut [u128])
-        = base, avx2: wide, avx512: wide;
+        = base, avx2: wide, avx512: fours;
 }
 
 /// SSE2 has no shuffle of bytes; NEON has one.
@@ -145,6 +145,77 @@ fn wide(data: &[u8], start: usize, lengths: &[u32], buffer: u32, out: &mut [u128
             }
         },
     );
+}
+
+/// Four strings at a time, while there are 16 bytes from the start of each.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn fours(data: &[u8], start: usize, lengths: &[u32], buffer: u32, out: &mut [u128]) {
+    let (done, at) = if are_inline(lengths) {
+        make_fours::<false>(data, start, lengths, buffer, out)
+    } else {
+        make_fours::<true>(data, start, lengths, buffer, out)
+    };
+    wide(data, at, &lengths[done..], buffer, &mut out[done..]);
+}
+
+/// Returns the number of strings, and where they end. Without `LONG`, all strings are held by views.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw")]
+#[inline]
+fn make_fours<const LONG: bool>(
+    data: &[u8],
+    start: usize,
+    lengths: &[u32],
+    buffer: u32,
+    out: &mut [u128],
+) -> (usize, usize) {
+    use std::arch::x86_64::*;
+    // Which byte of its string each byte of a view is.
+    let bytes = _mm_setr_epi8(-1, -1, -1, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
+    let bytes = _mm512_broadcast_i32x4(bytes);
+    let lanes = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
+    let most = _mm512_set1_epi32(INLINE as i32);
+    let buffers = _mm512_set1_epi32(buffer.cast_signed());
+    let (mut done, mut at) = (0, start);
+    let fours = lengths.as_chunks::<4>().0.iter();
+    for (four, places) in fours.zip(out.as_chunks_mut::<4>().0) {
+        let [a, b, c, d] = four.map(|length| length as usize);
+        let starts = [at, at + a, at + a + b, at + a + b + c];
+        if data.len() < starts[3] + WIDE {
+            break;
+        }
+        // SAFETY: there are 16 bytes from each start on, the last being the greatest; an array of
+        // lengths has 16 bytes.
+        let ([w, x, y, z], own) = unsafe {
+            let first = |at: usize| _mm_loadu_si128(data.as_ptr().add(at).cast());
+            (starts.map(first), _mm_loadu_si128(four.as_ptr().cast()))
+        };
+        let pair = |low, high| _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high);
+        let first = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(pair(w, x)), pair(y, z));
+        let spread = |words| _mm512_permutexvar_epi32(lanes, _mm512_castsi128_si512(words));
+        let length = spread(own);
+        let (mut held, mut rest) = (length, _mm512_maskz_mov_epi32(0x1111, length));
+        if LONG {
+            // The sums of the lengths before.
+            let twos = _mm_add_epi32(own, _mm_slli_si128::<4>(own));
+            let sums = _mm_sub_epi32(_mm_add_epi32(twos, _mm_slli_si128::<8>(twos)), own);
+            let offsets = spread(_mm_add_epi32(sums, _mm_set1_epi32(at as i32)));
+            let is_long = _mm512_cmpgt_epu32_mask(length, most);
+            held = _mm512_mask_mov_epi32(length, is_long, _mm512_set1_epi32(4));
+            rest = _mm512_mask_mov_epi32(rest, is_long & 0x4444, buffers);
+            rest = _mm512_mask_mov_epi32(rest, is_long & 0x8888, offsets);
+        }
+        // The lowest byte of the number that a view holds, in all bytes of the view.
+        let held = _mm512_shuffle_epi8(held, _mm512_setzero_si512());
+        let is_held = _mm512_cmplt_epu8_mask(bytes, held);
+        let view = _mm512_mask_mov_epi8(rest, is_held, _mm512_bslli_epi128::<4>(first));
+        // SAFETY: the four places have 64 bytes.
+        unsafe { _mm512_storeu_si512(places.as_mut_ptr().cast(), view) };
+        (done, at) = (done + 4, starts[3] + d);
+    }
+    (done, at)
 }
 
 #[cfg(target_arch = "aarch64")]
