@@ -9,7 +9,7 @@
 //! gather        dictionary codes to values
 //! runs          run ends to values
 //! repeats       sequences of literals and matches to values
-//! escape        escape codes to exceptions
+//! escape        escape codes, or marked values, to exceptions
 //! expand        compacted values to their places among NULLs
 //! filter        values whose bit is set
 //! bits          bits to and from marked places

@@ -101,7 +101,8 @@ impl StringViews {
         let buffers: Arc<[Buffer]> = self.kept.into_buffers().into();
         // SAFETY: every view below `len` is in a slot that was full. It was made of a string in a
         // buffer that is kept at its number, or it is 0, the empty string; since then it was only
-        // copied, from a table of these buffers alone. With `text` every string was found to be
+        // copied, from a table of these buffers alone. A slot counts views of a buffer whose number
+        // was reserved only once that buffer is kept. With `text` every string was found to be
         // UTF-8. There are as many validity bits as views.
         Some(unsafe {
             if self.text {

@@ -171,7 +171,14 @@ fn make_fours<const LONG: bool>(
     buffer: u32,
     out: &mut [u128],
 ) -> (usize, usize) {
-    use std::arch::x86_64::*;
+    use std::arch::x86_64::{
+        _mm_add_epi32, _mm_loadu_si128, _mm_set1_epi32, _mm_setr_epi8, _mm_slli_si128,
+        _mm_sub_epi32, _mm256_castsi128_si256, _mm256_inserti128_si256, _mm512_broadcast_i32x4,
+        _mm512_bslli_epi128, _mm512_castsi128_si512, _mm512_castsi256_si512,
+        _mm512_cmpgt_epu32_mask, _mm512_cmplt_epu8_mask, _mm512_inserti64x4, _mm512_mask_mov_epi8,
+        _mm512_mask_mov_epi32, _mm512_maskz_mov_epi32, _mm512_permutexvar_epi32, _mm512_set1_epi32,
+        _mm512_setr_epi32, _mm512_setzero_si512, _mm512_shuffle_epi8, _mm512_storeu_si512,
+    };
     // Which byte of its string each byte of a view is.
     let bytes = _mm_setr_epi8(-1, -1, -1, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11);
     let bytes = _mm512_broadcast_i32x4(bytes);
@@ -181,19 +188,25 @@ fn make_fours<const LONG: bool>(
     let (mut done, mut at) = (0, start);
     let fours = lengths.as_chunks::<4>().0.iter();
     for (four, places) in fours.zip(out.as_chunks_mut::<4>().0) {
-        let [a, b, c, d] = four.map(|length| length as usize);
-        let starts = [at, at + a, at + a + b, at + a + b + c];
+        let mut end = at;
+        let starts = four.map(|length| {
+            let start = end;
+            end += length as usize;
+            start
+        });
         if data.len() < starts[3] + WIDE {
             break;
         }
         // SAFETY: there are 16 bytes from each start on, the last being the greatest; an array of
         // lengths has 16 bytes.
-        let ([w, x, y, z], own) = unsafe {
+        let (firsts, own) = unsafe {
             let first = |at: usize| _mm_loadu_si128(data.as_ptr().add(at).cast());
             (starts.map(first), _mm_loadu_si128(four.as_ptr().cast()))
         };
-        let pair = |low, high| _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(low), high);
-        let first = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(pair(w, x)), pair(y, z));
+        let pair = |i: usize| {
+            _mm256_inserti128_si256::<1>(_mm256_castsi128_si256(firsts[i]), firsts[i + 1])
+        };
+        let first = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(pair(0)), pair(2));
         let spread = |words| _mm512_permutexvar_epi32(lanes, _mm512_castsi128_si512(words));
         let length = spread(own);
         let (mut held, mut rest) = (length, _mm512_maskz_mov_epi32(0x1111, length));
@@ -213,7 +226,7 @@ fn make_fours<const LONG: bool>(
         let view = _mm512_mask_mov_epi8(rest, is_held, _mm512_bslli_epi128::<4>(first));
         // SAFETY: the four places have 64 bytes.
         unsafe { _mm512_storeu_si512(places.as_mut_ptr().cast(), view) };
-        (done, at) = (done + 4, starts[3] + d);
+        (done, at) = (done + 4, end);
     }
     (done, at)
 }

@@ -162,3 +162,119 @@ impl<'s, 'a> ViewStrings<'s, 'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Array as _;
+    use arrow_array::cast::AsArray as _;
+
+    use super::*;
+    use crate::simd::dispatch::testing::on_every_level;
+    use crate::strings::views::builder::StringViews;
+    use crate::testing::Rng;
+
+    fn push(strings: &mut ViewStrings<'_, '_>, vector: &[String]) -> Result<(), StringsError> {
+        strings.push(vector.len(), |lengths, out| {
+            let all = vector.concat();
+            for (length, string) in lengths.iter_mut().zip(vector) {
+                *length = string.len() as u32;
+            }
+            let place = out.get_mut(..all.len()).ok_or(StringsError::Long)?;
+            place.copy_from_slice(all.as_bytes());
+            // Bytes behind the strings do not count.
+            out[all.len()..].fill(0xff);
+            Ok(all.len())
+        })
+    }
+
+    #[test]
+    fn vectors_become_views_of_the_rows_that_have_strings() {
+        on_every_level(|| {
+            let mut rng = Rng(0x57a1);
+            for round in 0..60 {
+                let letters: Vec<char> = ["abc", "a\u{e4}b\u{6f22}c"][round % 2].chars().collect();
+                let mut string = |longest: usize| -> String {
+                    let letters =
+                        (0..rng.below(longest + 1)).map(|_| letters[rng.below(letters.len())]);
+                    letters.collect()
+                };
+                // Some vectors have short strings alone.
+                let vectors: Vec<Vec<String>> = (0..6)
+                    .map(|v| {
+                        (0..70)
+                            .map(|_| string([3, 20, 4, 60][(v + round) % 4]))
+                            .collect()
+                    })
+                    .collect();
+                let rows = 420 + 100 * (round % 3);
+                let mut valid = vec![true; rows];
+                valid
+                    .iter_mut()
+                    .step_by(3)
+                    .take(rows - 420)
+                    .for_each(|bit| *bit = false);
+                let mut bits = vec![0u64; rows.div_ceil(64)];
+                for row in (0..rows).filter(|row| valid[*row]) {
+                    bits[row / 64] |= 1 << (row % 64);
+                }
+                let count = valid.iter().filter(|bit| **bit).count();
+                let mut left = vectors.concat();
+                left.truncate(count);
+                let bytes = left.iter().map(String::len).sum();
+                let mut views = StringViews::new(rows, true).unwrap();
+                let mut slots = views.slots([rows]).unwrap();
+                let mut strings = ViewStrings::new(&mut slots[0], bytes).unwrap();
+                left.chunks(70)
+                    .for_each(|vector| push(&mut strings, vector).unwrap());
+                strings.finish(rows, Some(&bits)).unwrap();
+                assert!(views.join());
+                let array = views.finish(None).unwrap();
+                array.to_data().validate_full().unwrap();
+                let mut next = left.iter();
+                let expected = valid
+                    .iter()
+                    .map(|bit| bit.then(|| next.next().unwrap().as_str()));
+                let expected = expected.map(|string| Some(string.unwrap_or("")));
+                assert!(array.as_string_view().iter().eq(expected));
+            }
+        });
+    }
+
+    #[test]
+    fn wrong_strings_are_refused() {
+        let build = |rows, bytes, strings: &[&str], finish: usize| {
+            let mut views = StringViews::new(rows, true).unwrap();
+            let mut slots = views.slots([rows]).unwrap();
+            let mut all = ViewStrings::new(&mut slots[0], bytes).unwrap();
+            let strings: Vec<String> = strings.iter().map(ToString::to_string).collect();
+            let found = push(&mut all, &strings).and_then(|()| all.finish(finish, None));
+            assert_eq!(views.join(), found.is_ok());
+            found
+        };
+        assert_eq!(build(2, 30, &["ab", &"long".repeat(7)], 2), Ok(()));
+        for (rows, bytes, finish) in [(2, 29, 2), (2, 31, 2), (1, 30, 1), (3, 30, 3), (2, 30, 3)] {
+            let found = build(rows, bytes, &["ab", &"long".repeat(7)], finish);
+            assert!(
+                matches!(found, Err(StringsError::Room { .. })),
+                "{rows} {bytes} {finish}"
+            );
+        }
+        let mut views = StringViews::new(2, true).unwrap();
+        let mut slots = views.slots([2]).unwrap();
+        let mut all = ViewStrings::new(&mut slots[0], 2).unwrap();
+        let mut claim = |claimed: [u32; 2], bytes| {
+            all.push(2, |lengths, out| {
+                lengths.copy_from_slice(&claimed);
+                out[..2].copy_from_slice("\u{e4}".as_bytes());
+                Ok::<_, StringsError>(bytes)
+            })
+        };
+        assert_eq!(
+            claim([1, 1], 2),
+            Err(StringsError::NotUtf8(0)),
+            "half a character"
+        );
+        assert_eq!(claim([0, 1], 2), Err(StringsError::Lengths(2)));
+        assert_eq!(claim([0, 2], 2), Ok(()));
+    }
+}
