@@ -87,7 +87,7 @@ fn marked_avx512<T: Word>(values: &mut [T], mask: &[u64], exceptions: &[T]) -> u
         for start in (0..64).step_by(lanes) {
             let own = (bits >> start & (u64::MAX >> (64 - lanes))) as u16;
             // SAFETY: there are 64 places, and at least 64 exceptions left before these places, of
-            // which fewer than `start` were taken: `lanes` of both are there.
+            // which at most `start` were taken: `lanes` of both are there.
             unsafe {
                 let place = places.as_mut_ptr().add(start);
                 let x = _mm512_loadu_si512(place.cast());

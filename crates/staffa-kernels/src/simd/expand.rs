@@ -136,8 +136,8 @@ fn expand_avx2<T: Word>(out: &mut [T], count: usize, validity: &[u64]) {
     }
 }
 
-/// The first of eight values (four of 64 bits, two of 128), moved to the places whose bit of `mask` is set; the
-/// other places become 0.
+/// The first of eight values (four of 64 bits, two of 128), moved to the places whose bit of `mask`
+/// is set; the other places become 0.
 ///
 /// # Safety
 /// So many values must be valid for reads at `from` and for writes at `to`.

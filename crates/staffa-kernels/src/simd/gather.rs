@@ -45,7 +45,8 @@ fn gather_words<T: Word>(dict: &[T], codes: &[u32], out: &mut [T]) -> bool {
     if !codes.is_empty() && max_u32(codes) as usize >= dict.len() {
         return false;
     }
-    if dict.len() <= SMALL && permute(dict, codes, out) {
+    // Fewer codes are not worth filling the registers.
+    if dict.len() <= SMALL && codes.len() > SMALL && permute(dict, codes, out) {
         return true;
     }
     for (out, &code) in out.iter_mut().zip(codes) {
