@@ -36,6 +36,6 @@ pub use offsets::{lengths_to_offsets_i32, lengths_to_offsets_i64, rising_offsets
 pub use plain::{PlainStrings, StringSlot, StringsError};
 pub use prefix::begin_with;
 pub use text::{Piece, TEXT_FIELDS, Text, TextRows};
-pub use tokens::TokenRows;
+pub use tokens::{TOKEN_GROUP, TokenRows};
 pub use utf8::text_array;
 pub use views::{StringViews, ViewSlot, ViewStrings};

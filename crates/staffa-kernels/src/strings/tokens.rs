@@ -16,6 +16,9 @@ use crate::word::as_bytes;
 /// Bytes of a row: the longest token.
 const ROW: usize = 16;
 
+/// Codes that are measured together: see [`TokenRows::group_ends`].
+pub const TOKEN_GROUP: usize = 16;
+
 /// Codes between two checks of the room left.
 const STEP: usize = 8;
 
@@ -57,14 +60,15 @@ impl TokenRows {
 
     /// The strings of a dictionary; `None` when one has more than 16 bytes.
     pub fn of(strings: &BytesDict) -> Option<Self> {
-        let (mut rows, mut lengths) = (Vec::new(), Vec::new());
+        let count = strings.len();
+        let (mut rows, mut lengths) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for range in strings.ranges() {
-            let token = strings
-                .contents()
-                .get(range)
-                .filter(|token| token.len() <= ROW)?;
-            rows.push(first_16(token));
-            lengths.push(token.len() as u8);
+            if range.len() > ROW {
+                return None;
+            }
+            // Bytes behind the token do not matter.
+            rows.push(first_16(strings.contents().get(range.start..)?));
+            lengths.push(range.len() as u8);
         }
         Some(Self { rows, lengths })
     }
@@ -103,10 +107,19 @@ impl TokenRows {
         decode(self, codes, out)
     }
 
-    /// The sum of the lengths of the tokens of `codes`; `None` when a code is out of range.
+    /// Where the tokens of every [`TOKEN_GROUP`] codes end, among those of all; `false` when a code
+    /// is out of range, there are not as many ends as groups, or all tokens have 4 GiB or more.
+    ///
+    /// ```
+    /// let tokens = staffa_kernels::TokenRows::new(&[4, 1], b"httpx").unwrap();
+    /// let mut ends = [0; 2];
+    /// assert!(tokens.group_ends(&[0; 20], &mut ends));
+    /// assert_eq!(ends, [64, 80]);
+    /// ```
     #[inline]
-    pub fn decoded_bytes(&self, codes: &[u32]) -> Option<u64> {
-        decoded_bytes(self, codes)
+    #[must_use]
+    pub fn group_ends(&self, codes: &[u32], ends: &mut [u32]) -> bool {
+        group_ends(self, codes, ends)
     }
 
     #[inline(always)]
@@ -138,16 +151,27 @@ fn decode_body(tokens: &TokenRows, codes: &[u32], out: &mut [u8]) -> Option<usiz
     decode_exactly(tokens, steps.remainder(), out, at)
 }
 
-dispatch! { fn decoded_bytes(tokens: &TokenRows, codes: &[u32]) -> Option<u64> = decoded_bytes_body; }
-
-#[inline(always)]
-fn decoded_bytes_body(tokens: &TokenRows, codes: &[u32]) -> Option<u64> {
-    if !tokens.covers(codes) {
-        return None;
+/// Compiled for the baseline only: where it can, the compiler collects lengths in registers, which
+/// takes twice as long as to add them one by one (Zen 5).
+fn group_ends(tokens: &TokenRows, codes: &[u32], ends: &mut [u32]) -> bool {
+    let groups = codes.len().div_ceil(TOKEN_GROUP);
+    let most = u32::MAX as usize / (TOKEN_GROUP * ROW);
+    if ends.len() != groups || groups > most || !tokens.covers(codes) {
+        return false;
     }
     // SAFETY: `covers` has found every code below the number of tokens.
-    let length = |&code: &u32| unsafe { *tokens.lengths.get_unchecked(code as usize) };
-    Some(codes.iter().map(|code| u64::from(length(code))).sum())
+    let length = |code: &u32| unsafe { u32::from(*tokens.lengths.get_unchecked(*code as usize)) };
+    let (full, rest) = codes.as_chunks::<TOKEN_GROUP>();
+    let full = full
+        .iter()
+        .map(|codes| codes.iter().map(length).sum::<u32>());
+    let sums = full.chain((!rest.is_empty()).then(|| rest.iter().map(length).sum()));
+    let mut end = 0;
+    for (sum, place) in sums.zip(ends) {
+        end += sum;
+        *place = end;
+    }
+    true
 }
 
 /// Stores the row of `code` at `at`; returns the token's length.
@@ -198,7 +222,15 @@ mod tests {
             .collect();
         let expected = expected.concat();
         let bytes = expected.len();
-        assert_eq!(rows.decoded_bytes(codes), Some(bytes as u64));
+        let group = |codes: &[u32]| codes.iter().map(|&c| tokens[c as usize].len() as u32).sum();
+        let sums: Vec<u32> = codes.chunks(TOKEN_GROUP).map(group).collect();
+        let mut ends = vec![0; sums.len()];
+        assert!(rows.group_ends(codes, &mut ends));
+        let differences = ends
+            .iter()
+            .scan(0, |end, next| Some(next - std::mem::replace(end, *next)));
+        assert_eq!(differences.collect::<Vec<_>>(), sums);
+        assert!(!rows.group_ends(codes, &mut vec![0; sums.len() + 1]));
         for slack in [0, 1, 15, 16, 127, 128, 300] {
             let mut out = vec![0xaa; bytes + slack];
             assert_eq!(rows.decode(codes, &mut out), Some(bytes));
@@ -210,7 +242,7 @@ mod tests {
         }
         let wrong = [codes, &[tokens.len() as u32]].concat();
         assert_eq!(rows.decode(&wrong, &mut vec![0; bytes + 300]), None);
-        assert_eq!(rows.decoded_bytes(&wrong), None);
+        assert!(!rows.group_ends(&wrong, &mut vec![0; wrong.len().div_ceil(TOKEN_GROUP)]));
     }
 
     #[test]

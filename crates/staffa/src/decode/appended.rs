@@ -1,8 +1,8 @@
 //! Strings gathered from several vectors or blocks, one after another.
 
-use staffa_kernels::{BytesDict, PoolBuf, VECTOR};
+use staffa_kernels::{BytesDict, PoolBuf};
 
-use super::{StringVector, check_bytes, corrupt_if, no_code, no_row};
+use super::{StringVector, check_bytes, corrupt_if, longer_than_declared, no_code, no_row, spans};
 use crate::error::{Error, Result};
 
 /// Memory out of the pool.
@@ -28,12 +28,19 @@ pub struct Appended {
     len: usize,
     /// Bytes that may still be appended.
     room: usize,
+    /// Bytes that might be appended when that was set.
+    allowed: usize,
 }
 
 impl Appended {
     /// Allows `room` more bytes, instead of what was allowed before.
     pub fn allow(&mut self, room: usize) {
-        self.room = room;
+        (self.room, self.allowed) = (room, room);
+    }
+
+    /// Bytes that were allowed last.
+    pub fn allowed(&self) -> usize {
+        self.allowed
     }
 
     /// Bytes that may still be appended.
@@ -106,6 +113,16 @@ impl Appended {
         Ok(())
     }
 
+    /// Appends strings.
+    pub(crate) fn push_strings(&mut self, strings: StringVector<'_>) -> Result<()> {
+        let StringVector { lengths, bytes } = strings;
+        self.push_all(lengths.len(), bytes.len(), |places, out| {
+            places.copy_from_slice(lengths);
+            out.get_mut(..bytes.len())?.copy_from_slice(bytes);
+            Some(bytes.len())
+        })
+    }
+
     /// Appends the entry of each code.
     pub fn push_entries(&mut self, dictionary: &BytesDict, codes: &[u32]) -> Result<()> {
         let bytes = dictionary.gathered_bytes(codes);
@@ -137,16 +154,9 @@ impl Appended {
     /// Appends the strings at some rows of a vector, which ascend.
     pub(crate) fn push_rows(&mut self, rows: &[u32], strings: StringVector<'_>) -> Result<()> {
         let StringVector { lengths, bytes } = strings;
-        let (mut next, mut start) = (0, 0);
-        for row in rows {
-            let missing = || no_row(*row, lengths.len());
-            let i = *row as usize % VECTOR;
-            let between = lengths.get(next..i).ok_or_else(missing)?;
-            start += between.iter().map(|length| *length as usize).sum::<usize>();
-            next = i;
-            let length = *lengths.get(i).ok_or_else(missing)? as usize;
-            let string = bytes.get(start..start + length);
-            self.push(string.ok_or_else(missing)?)?;
+        for span in spans(rows, lengths) {
+            let string = bytes.get(span?);
+            self.push(string.ok_or_else(longer_than_declared)?)?;
         }
         Ok(())
     }

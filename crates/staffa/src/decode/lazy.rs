@@ -236,8 +236,10 @@ impl<'a> LazyStrings<'a> {
             .all
             .take_few(codes.len() * STRINGS_PER_POINT <= self.len)
         {
-            return self
-                .read(|decoder| take_unsorted_strings(decoder, self.string_bytes, codes, cx, out));
+            let max_bytes = self.string_bytes;
+            return self.read(|decoder| {
+                read_unsorted_strings(decoder, max_bytes, codes, cx, |string| out.push(string))
+            });
         }
         out.push_entries(self.all()?, codes)
     }
@@ -268,14 +270,14 @@ pub(crate) fn take_unsorted<T: Decodable>(
     Ok(gather(&values, &ranks(rows, &distinct)?, out))
 }
 
-/// Appends the strings at `rows` in any order, each distinct row read once; all strings of the
+/// Hands out the strings at `rows` in any order, each distinct row read once; all strings of the
 /// decoder have `max_bytes` bytes.
-fn take_unsorted_strings(
+pub(crate) fn read_unsorted_strings(
     decoder: &dyn BytesDecoder,
     max_bytes: usize,
     rows: &[u32],
     cx: &mut Scratch,
-    out: &mut Appended,
+    mut each: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<()> {
     let len = decoder.len();
     let distinct = distinct(rows, len).ok_or_else(|| no_code(rows, len))?;
@@ -289,8 +291,11 @@ fn take_unsorted_strings(
     };
     let strings: Vec<_> = strings.iter().collect::<Result<_>>()?;
     for rank in ranks(rows, &distinct)? {
-        let string = strings.get(rank as usize);
-        out.push(string.ok_or_else(|| no_code(rows, len))?)?;
+        each(
+            strings
+                .get(rank as usize)
+                .ok_or_else(|| no_code(rows, len))?,
+        )?;
     }
     Ok(())
 }

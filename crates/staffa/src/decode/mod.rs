@@ -35,7 +35,9 @@ pub(crate) use filter::{
     Bulk, Range, StringTest, bits_by_vector, filter_codes, filter_runs, filter_strings,
     filter_vectors,
 };
-pub(crate) use lazy::{Lazy, LazyStrings, LazyWords, get_or_try_init, take_unsorted};
+pub(crate) use lazy::{
+    Lazy, LazyStrings, LazyWords, get_or_try_init, read_unsorted_strings, take_unsorted,
+};
 pub(crate) use reference::AlignedWords;
 pub use reference::{ReferenceBlock, ReferenceStream};
 pub use scratch::Scratch;
@@ -46,7 +48,7 @@ use staffa_kernels::{BytesDict, Int, Packed, U256, Word};
 pub use stream::StreamOf;
 pub(crate) use stream::check_places;
 pub(crate) use string_vector::{
-    StringVector, check_bytes, longer_than_declared, read_string_vector,
+    StringVector, check_bytes, longer_than_declared, read_string_vector, spans,
 };
 pub(crate) use take::{
     by_vector, many, no_code, no_row, take_bytes, take_codes, take_each, take_strings,

@@ -47,8 +47,12 @@ impl Scratch {
         f: impl FnOnce(&mut Self, &mut [u8]) -> Result<R>,
     ) -> Result<R> {
         let mut buffer = self.bytes.pop().unwrap_or_default();
-        buffer.resize(len, 0);
-        let result = f(self, &mut buffer);
+        if buffer.len() < len {
+            buffer.resize(len, 0);
+        }
+        let places = buffer.get_mut(..len);
+        let places = places.ok_or_else(|| Error::internal("a buffer of fewer bytes"))?;
+        let result = f(self, places);
         self.bytes.push(buffer);
         result
     }

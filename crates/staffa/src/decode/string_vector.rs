@@ -1,7 +1,11 @@
 //! Vectors of byte strings: their lengths, and their bytes one string after another. Take, filter
 //! and aggregate walk over strings through these.
 
-use super::{BytesDecoder, Scratch, corrupt_if};
+use std::ops::Range;
+
+use staffa_kernels::{VECTOR, sum_u32};
+
+use super::{BytesDecoder, Scratch, corrupt_if, no_row};
 use crate::error::{Error, Result};
 use crate::values::vector_len;
 
@@ -25,6 +29,23 @@ impl<'s> StringVector<'s> {
             Ok(string)
         })
     }
+}
+
+/// Where the strings at some rows of a vector, which ascend, lie among those of all its rows, which
+/// have these lengths.
+pub(crate) fn spans<'s>(
+    rows: &'s [u32],
+    lengths: &'s [u32],
+) -> impl Iterator<Item = Result<Range<usize>>> + 's {
+    let (mut next, mut end) = (0, 0);
+    rows.iter().map(move |row| {
+        let i = *row as usize % VECTOR;
+        let own = lengths.get(next..i).zip(lengths.get(i));
+        let (between, length) = own.ok_or_else(|| no_row(*row, lengths.len()))?;
+        let start = end + sum_u32(between) as usize;
+        (next, end) = (i + 1, start + *length as usize);
+        Ok(start..end)
+    })
 }
 
 /// The error for strings whose lengths add up to more bytes than there are.

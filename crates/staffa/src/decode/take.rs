@@ -19,8 +19,13 @@ const MANY: usize = 32;
 
 /// Whether decoding the vectors of these rows costs less than reading each value by itself.
 pub fn many(rows: &[u32]) -> bool {
-    let vector = |row: Option<&u32>| row.map_or(0, |row| *row as usize / VECTOR);
-    rows.len() >= (vector(rows.last()).saturating_sub(vector(rows.first())) + 1) * MANY
+    let vectors = |rows: &[u32]| {
+        let others = rows
+            .array_windows()
+            .filter(|[a, b]| *a as usize / VECTOR != *b as usize / VECTOR);
+        1 + others.count()
+    };
+    rows.len() >= MANY && rows.len() >= vectors(rows) * MANY
 }
 
 /// Each vector that has some of the rows: its number, and these rows.

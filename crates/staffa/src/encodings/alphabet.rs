@@ -16,6 +16,7 @@ use std::ops::Range;
 use super::lengths::{Contents, MeasuredStrings, StringLengths};
 use super::packed::{PackedVectors, pack_vector, packed_len};
 use super::prelude::*;
+use crate::decode::{Appended, by_vector, spans};
 use crate::encode::UnsupportedValue;
 
 /// Most distinct bytes.
@@ -227,20 +228,68 @@ impl Contents for Codes<'_> {
         _: &mut Scratch,
         out: &mut [u8],
     ) -> Result<usize> {
-        let mut buffer = [0u8; VECTOR];
-        let (mut next, mut places) = (span.start, places(out, span.len())?);
+        let bytes = span.len();
+        Unpacked::of(self).read(span, places(out, bytes)?)?;
+        Ok(bytes)
+    }
+
+    fn take(
+        strings: &MeasuredStrings<'_, Self>,
+        rows: &[u32],
+        cx: &mut Scratch,
+        out: &mut Appended,
+    ) -> Result<()> {
+        let (mut codes, mut string) = (Unpacked::of(&strings.contents), Vec::new());
+        by_vector(rows).try_for_each(|(v, rows)| {
+            let first = strings.lengths.span(v)?.start;
+            strings.lengths.with_vector(v, cx, |_, lengths| {
+                for own in spans(rows, lengths) {
+                    let own = own?;
+                    string.resize(own.len(), 0);
+                    codes.read(first + own.start..first + own.end, &mut string)?;
+                    out.push(&string)?;
+                }
+                Ok(())
+            })
+        })
+    }
+}
+
+/// The codes of one vector, unpacked.
+struct Unpacked<'c, 'a> {
+    all: &'c Codes<'a>,
+    /// The vector in the buffer.
+    vector: usize,
+    buffer: [u8; VECTOR],
+}
+
+impl<'c, 'a> Unpacked<'c, 'a> {
+    fn of(all: &'c Codes<'a>) -> Self {
+        Self {
+            all,
+            vector: usize::MAX,
+            buffer: [0; VECTOR],
+        }
+    }
+
+    /// The bytes of the codes `span` among all into `out`, which has a place for each.
+    fn read(&mut self, span: Range<usize>, out: &mut [u8]) -> Result<()> {
+        let (mut next, mut places) = (span.start, out);
         while !places.is_empty() {
-            let codes = self.codes.unpack(next / VECTOR, &mut buffer)?;
-            let codes = codes.get(next % VECTOR..).filter(|codes| !codes.is_empty());
-            let codes = codes.ok_or_else(|| Error::internal("fewer codes than bytes"))?;
-            let (part, rest) = places.split_at_mut(codes.len().min(places.len()));
+            if self.vector != next / VECTOR {
+                self.vector = next / VECTOR;
+                self.all.codes.unpack(self.vector, &mut self.buffer)?;
+            }
+            let left = VECTOR - next % VECTOR;
+            let (part, rest) = places.split_at_mut(left.min(places.len()));
+            let codes = self.buffer.get(next % VECTOR..).unwrap_or_default();
             for (place, code) in part.iter_mut().zip(codes) {
-                *place = *entry(&self.table, *code);
+                *place = *entry(&self.all.table, *code);
             }
             next += part.len();
             places = rest;
         }
-        Ok(span.len())
+        Ok(())
     }
 }
 

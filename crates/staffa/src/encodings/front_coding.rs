@@ -12,7 +12,9 @@ use staffa_kernels::{join_prefixes, sum_u32};
 
 use super::onpair::OnPair;
 use super::prelude::*;
-use crate::decode::BytesDecoder;
+use crate::decode::{
+    Appended, BytesDecoder, by_vector, many, no_row, read_unsorted_strings, take_strings,
+};
 use crate::encode::rough_bytes;
 use crate::values::{Strings, StringsBuf};
 
@@ -180,14 +182,97 @@ impl BytesDecoder for Joined<'_> {
             cx.with_bytes(bytes + SLACK, |cx, suffixes| {
                 let written = self.suffixes.vector(v, cx, lengths, suffixes)?;
                 let joined = join_prefixes(prefixes, within(suffixes, 0..written)?, lengths, out);
-                joined.ok_or_else(|| {
-                    Error::corrupt(format!(
-                        "prefixes no longer than the string before expected in vector {v}"
-                    ))
-                })
+                joined.ok_or_else(|| no_prefix(v))
             })
         })
     }
+
+    /// Follows the prefixes of few rows back to the suffixes that they are taken from.
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        if many(rows) {
+            take_strings(self, rows, cx, out)
+        } else {
+            self.take_each(rows, cx, out)
+        }
+    }
+}
+
+/// Bytes of a string that are the first of a suffix: up to `end`, or all of it.
+struct Part {
+    suffix: u32,
+    start: u32,
+    end: Option<u32>,
+}
+
+/// Appends the parts of the last string, from its first bytes on; the rows from `first` on have
+/// these prefixes. `false` where the prefix of the first row is a part of none.
+fn push_parts(first: u32, prefixes: &[u32], parts: &mut Vec<Part>) -> bool {
+    let (before, mut end) = (parts.len(), None);
+    for (i, &start) in prefixes.iter().enumerate().rev() {
+        if end.is_none_or(|end| start < end) {
+            let suffix = first + i as u32;
+            parts.push(Part { suffix, start, end });
+            end = Some(start);
+            if start == 0 {
+                break;
+            }
+        }
+    }
+    if let Some(own) = parts.get_mut(before..) {
+        own.reverse();
+    }
+    end == Some(0)
+}
+
+impl Joined<'_> {
+    /// The parts of the strings at some rows, and the number of them up to every row.
+    fn parts(&self, rows: &[u32], cx: &mut Scratch) -> Result<(Vec<Part>, Vec<usize>)> {
+        let (mut parts, mut ends) = (Vec::new(), Vec::with_capacity(rows.len()));
+        for (v, rows) in by_vector(rows) {
+            cx.with(vector_len(self.len(), v), |cx, prefixes| {
+                self.prefixes.vector(v, cx, prefixes)?;
+                for row in rows {
+                    let upto = prefixes.get(..=*row as usize % VECTOR);
+                    let upto = upto.ok_or_else(|| no_row(*row, self.len()))?;
+                    if !push_parts((v * VECTOR) as u32, upto, &mut parts) {
+                        return Err(no_prefix(v));
+                    }
+                    ends.push(parts.len());
+                }
+                Ok(())
+            })?;
+        }
+        Ok((parts, ends))
+    }
+
+    /// Appends strings, each joined from the suffixes that it consists of.
+    fn take_each(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
+        let (parts, ends) = self.parts(rows, cx)?;
+        let (mut ends, mut next) = (ends.into_iter().peekable(), parts.iter().zip(1..));
+        let (mut string, max_bytes) = (Vec::new(), out.allowed());
+        let suffixes: Vec<u32> = parts.iter().map(|part| part.suffix).collect();
+        let each = |suffix: &[u8]| {
+            let missing = || Error::internal("more suffixes than parts");
+            let (part, count) = next.next().ok_or_else(missing)?;
+            let bytes = part
+                .end
+                .map_or(suffix.len(), |end| (end - part.start) as usize);
+            let used = suffix.get(..bytes);
+            string.extend_from_slice(used.ok_or_else(|| no_prefix(part.suffix as usize / VECTOR))?);
+            if ends.next_if_eq(&count).is_some() {
+                out.push(&string)?;
+                string.clear();
+            }
+            Ok(())
+        };
+        read_unsorted_strings(self.suffixes.as_ref(), max_bytes, &suffixes, cx, each)
+    }
+}
+
+fn no_prefix(v: usize) -> Error {
+    Error::corrupt(format!(
+        "prefixes no longer than the string before expected in vector {v}"
+    ))
 }
 
 /// Room behind the suffixes for wide copies.

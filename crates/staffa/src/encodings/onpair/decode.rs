@@ -2,22 +2,20 @@
 
 use std::ops::Range;
 
-use staffa_kernels::{BytesDict, TokenRows};
+use staffa_kernels::{BytesDict, TOKEN_GROUP, TokenRows};
 
 use super::super::lengths::{Contents, MeasuredStrings, StringLengths, read_ends};
 use super::super::packed::PackedVectors;
 use super::super::prelude::*;
 use super::table::{LONGEST, SHARED, code_width};
-use crate::decode::{
-    Appended, BytesDecoder, Entries, SharedDictionary, by_vector, no_row, take_strings,
-};
+use crate::decode::{Appended, Entries, SharedDictionary, by_vector, spans, take_strings};
 
-/// With as many rows of a vector, all of it is decoded: that takes 2 to 7 us, a row by itself some
-/// 0.2.
-const MANY: usize = 16;
+/// A row is read by itself where its vector has so many codes for every such row: to find it takes
+/// half the time of decoding all, and then each row that of some 80 codes.
+const CODES_PER_ROW: usize = 160;
 
-/// Codes that are measured at once.
-const MEASURED: usize = 64;
+/// Room behind decoded tokens, so that all of them are copied wide.
+const SLACK: usize = 128;
 
 /// Strings as the codes of tokens.
 pub(super) struct Text<'a> {
@@ -87,13 +85,17 @@ fn no_token(v: usize) -> Error {
 
 impl Contents for Text<'_> {
     fn vector(&self, v: usize, _: Range<usize>, cx: &mut Scratch, out: &mut [u8]) -> Result<usize> {
+        let Range { mut start, end } = span(&self.ends, v)?;
+        let mut at = 0;
         cx.with(VECTOR, |_, buffer| {
-            let (mut tokens, mut at) = (TokenReader::new(self, v, buffer)?, 0);
-            while tokens.next < tokens.end {
-                let codes = tokens.peek(VECTOR)?;
+            while start < end {
+                let codes = self.codes.unpack(start / VECTOR, buffer)?;
+                let from = start % VECTOR;
+                let to = VECTOR.min(from + end - start);
+                let codes = codes.get(from..to).ok_or_else(too_few)?;
                 let rest = out.get_mut(at..).ok_or_else(|| no_token(v))?;
                 at += self.tokens.decode(codes, rest).ok_or_else(|| no_token(v))?;
-                tokens.next += codes.len();
+                start += codes.len();
             }
             Ok(at)
         })
@@ -105,123 +107,95 @@ impl Contents for Text<'_> {
         cx: &mut Scratch,
         out: &mut Appended,
     ) -> Result<()> {
+        let (text, lengths) = (&strings.contents, &strings.lengths);
         by_vector(rows).try_for_each(|(v, rows)| {
-            if rows.len() >= MANY {
+            let codes = span(&text.ends, v)?.len();
+            // More codes than bytes, as tokens may be empty, might not fit into memory.
+            let bytes = lengths.span(v)?.len().min(out.allowed());
+            if rows.len() * CODES_PER_ROW > codes || codes > bytes {
                 return take_strings(strings, rows, cx, out);
             }
-            if let Some(row) = rows.last().filter(|row| **row as usize >= strings.len()) {
-                return Err(no_row(*row, strings.len()));
+            lengths.with_vector(v, cx, |cx, lengths| {
+                text.take_few(v, rows, lengths, cx, out)
+            })
+        })
+    }
+}
+
+impl Text<'_> {
+    /// Appends the strings at some rows of a vector, whose strings have these lengths. All its tokens
+    /// are measured, and those about the rows decoded.
+    fn take_few(
+        &self,
+        v: usize,
+        rows: &[u32],
+        lengths: &[u32],
+        cx: &mut Scratch,
+        out: &mut Appended,
+    ) -> Result<()> {
+        let Range { start, end } = span(&self.ends, v)?;
+        let unpacked = start / VECTOR..end.div_ceil(VECTOR);
+        cx.with(unpacked.len() * VECTOR, |cx, buffer| {
+            for (vector, places) in unpacked.zip(buffer.chunks_mut(VECTOR)) {
+                self.codes.unpack(vector, places)?;
             }
-            strings.lengths.with_vector(v, cx, |cx, lengths| {
-                cx.with(VECTOR, |_, buffer| {
-                    let tokens = TokenReader::new(&strings.contents, v, buffer)?;
-                    tokens.push_rows(rows, lengths, out)
-                })
+            let from = start % VECTOR;
+            let codes = buffer.get(from..from + end - start).ok_or_else(too_few)?;
+            cx.with(codes.len().div_ceil(TOKEN_GROUP), |_, ends| {
+                if !self.tokens.group_ends(codes, ends) {
+                    return Err(no_token(v));
+                }
+                let (first, mut buffer) = (0, Vec::new());
+                let mut groups = Groups { codes, ends, first };
+                for own in spans(rows, lengths) {
+                    let string = groups.read(&self.tokens, own?, &mut buffer);
+                    out.push(string.ok_or_else(|| no_token(v))?)?;
+                }
+                Ok(())
             })
         })
     }
 }
 
 fn too_few() -> Error {
-    Error::corrupt("fewer codes than strings need")
+    Error::internal("fewer codes than a vector has")
 }
 
-/// Reads single strings of a vector: tokens before a string are only measured.
-struct TokenReader<'t, 'a> {
-    text: &'t Text<'a>,
-    v: usize,
-    /// The codes in the buffer are those from `unpacked * 1024` on.
-    unpacked: usize,
-    buffer: &'t mut [u32],
-    /// The next code, and the end of the vector's codes.
-    next: usize,
-    end: usize,
-    /// Where the next token starts, in bytes of the vector.
-    at: usize,
+/// Codes of a vector, and where every group of them ends in its bytes.
+struct Groups<'g> {
+    codes: &'g [u32],
+    ends: &'g [u32],
+    /// The group in which the string read last begins.
+    first: usize,
 }
 
-impl<'t, 'a> TokenReader<'t, 'a> {
-    fn new(text: &'t Text<'a>, v: usize, buffer: &'t mut [u32]) -> Result<Self> {
-        let Range { start: next, end } = span(&text.ends, v)?;
-        Ok(Self {
-            text,
-            v,
-            unpacked: usize::MAX,
-            buffer,
-            next,
-            end,
-            at: 0,
-        })
-    }
-
-    /// Appends the strings at some rows of the vector, whose strings have these lengths.
-    fn push_rows(mut self, rows: &[u32], lengths: &[u32], out: &mut Appended) -> Result<()> {
-        let (mut i, mut start, mut string) = (0, 0, Vec::new());
-        for row in rows {
-            let row = *row as usize % VECTOR;
-            let (before, length) = lengths
-                .get(i..row)
-                .zip(lengths.get(row))
-                .ok_or_else(|| Error::internal("rows in ascending order expected"))?;
-            start += before.iter().map(|length| *length as usize).sum::<usize>();
-            self.read(start, *length as usize, &mut string)?;
-            out.push(&string)?;
-            start += *length as usize;
-            i = row + 1;
+impl Groups<'_> {
+    /// The bytes `span` of the vector, behind those read last, decoded into `buffer` with all of
+    /// their groups; `None` where it has fewer.
+    fn read<'b>(
+        &mut self,
+        tokens: &TokenRows,
+        span: Range<usize>,
+        buffer: &'b mut Vec<u8>,
+    ) -> Option<&'b [u8]> {
+        if span.is_empty() {
+            return Some(&[]);
         }
-        Ok(())
-    }
-
-    /// At least one and at most `most` of the next codes.
-    fn peek(&mut self, most: usize) -> Result<&[u32]> {
-        if self.unpacked != self.next / VECTOR {
-            self.text.codes.unpack(self.next / VECTOR, self.buffer)?;
-            self.unpacked = self.next / VECTOR;
+        let mut later = self.ends.iter().skip(self.first);
+        self.first += later.position(|end| *end as usize > span.start)?;
+        let (first, end) = (self.first, span.end);
+        let mut later = self.ends.iter().skip(first);
+        let last = first + later.position(|group_end| *group_end as usize >= end)?;
+        let start = match first.checked_sub(1) {
+            Some(before) => *self.ends.get(before)? as usize,
+            None => 0,
+        };
+        let bytes = *self.ends.get(last)? as usize - start;
+        if buffer.len() < bytes + SLACK {
+            buffer.resize(bytes + SLACK, 0);
         }
-        let from = self.next % VECTOR;
-        let to = VECTOR.min(from + most.min(self.end.saturating_sub(self.next)));
-        let codes = self.buffer.get(from..to).filter(|codes| !codes.is_empty());
-        codes.ok_or_else(too_few)
-    }
-
-    /// Skips the tokens that end at byte `start` or before.
-    fn skip_to(&mut self, start: usize) -> Result<()> {
-        let (text, v, mut most) = (self.text, self.v, MEASURED);
-        while most > 0 {
-            let codes = self.peek(most)?;
-            let (count, bytes) = (codes.len(), text.tokens.decoded_bytes(codes));
-            let bytes = bytes.ok_or_else(|| no_token(v))? as usize;
-            if self.at + bytes <= start {
-                self.at += bytes;
-                self.next += count;
-            } else {
-                most /= 4;
-            }
-        }
-        Ok(())
-    }
-
-    /// The string of `length` bytes at byte `start`.
-    fn read(&mut self, start: usize, length: usize, string: &mut Vec<u8>) -> Result<()> {
-        string.clear();
-        if length > 0 {
-            self.skip_to(start)?;
-        }
-        let (text, v) = (self.text, self.v);
-        while string.len() < length {
-            let code = self.peek(1)?.first().copied();
-            let token = code.and_then(|code| text.tokens.get(code as usize));
-            let token = token.ok_or_else(|| no_token(v))?;
-            // A token may begin in the string before, or end in the next one.
-            let before = (start + string.len()).checked_sub(self.at);
-            let part = before.and_then(|before| token.get(before..));
-            let part = part.ok_or_else(|| Error::internal("a token past its string"))?;
-            string.extend(part.get(..length - string.len()).unwrap_or(part));
-            if self.at + token.len() <= start + string.len() {
-                self.at += token.len();
-                self.next += 1;
-            }
-        }
-        Ok(())
+        let upto = self.codes.len().min((last + 1) * TOKEN_GROUP);
+        tokens.decode(self.codes.get(first * TOKEN_GROUP..upto)?, buffer)?;
+        buffer.get(span.start - start..span.end - start)
     }
 }

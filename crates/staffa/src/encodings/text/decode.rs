@@ -5,7 +5,7 @@ use std::ops::Range;
 use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows};
 
 use super::super::prelude::*;
-use crate::decode::{Appended, BytesDecoder, by_vector, many, no_row, take_strings};
+use crate::decode::{Appended, BytesDecoder, StringVector, by_vector, no_row};
 
 /// The templates of a payload.
 fn read(node: &NodeRef<'_>) -> Result<Printer> {
@@ -275,46 +275,58 @@ impl BytesDecoder for Rows<'_> {
 
     /// The numbers of these rows alone, by their rank among those of the slot.
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {
-        if many(rows) {
-            return take_strings(self, rows, cx, out);
-        }
-        by_vector(rows).try_for_each(|(v, rows)| self.take_of_vector(v, rows, cx, out))
+        let mut picked = Picked::new(self.slots.len());
+        by_vector(rows).try_for_each(|(v, rows)| self.pick(v, rows, &mut picked))?;
+        self.print_picked(&picked, cx, out)
     }
 }
 
 impl Rows<'_> {
-    /// Appends some rows of a vector.
-    fn take_of_vector(
-        &self,
-        v: usize,
-        rows: &[u32],
-        cx: &mut Scratch,
-        out: &mut Appended,
-    ) -> Result<()> {
-        let mut counts = of_vector(&self.starts, v)?.clone();
+    /// Picks some rows of a vector.
+    fn pick(&self, v: usize, rows: &[u32], picked: &mut Picked) -> Result<()> {
+        let (first, last) = (of_vector(&self.starts, v)?, of_vector(&self.starts, v + 1)?);
         let codes = self.codes.chunks(VECTOR).nth(v).ok_or_else(no_numbers)?;
-        let mut picked = Picked::new(self.slots.len());
+        let missing = |row: &u32| no_row(*row, self.codes.len());
+        let ([other, first @ ..], [last_other, last @ ..]) = (first.as_slice(), last.as_slice())
+        else {
+            return Err(no_numbers());
+        };
+        let all = codes.len() as u32;
+        if other == last_other
+            && first
+                .iter()
+                .zip(last)
+                .all(|(first, last)| last - first == all)
+        {
+            // Every row has a number of every slot.
+            for row in rows {
+                let i = *row as usize % VECTOR;
+                let code = codes.get(i).ok_or_else(|| missing(row))?;
+                picked.push(*code, first.iter().map(|first| first + i as u32));
+            }
+            return Ok(());
+        }
+        let mut counts = of_vector(&self.starts, v)?.clone();
         let mut next = 0;
         for row in rows {
-            let missing = || no_row(*row, self.codes.len());
             let i = *row as usize % VECTOR;
-            let code = *codes.get(i).ok_or_else(missing)?;
-            for before in codes.get(next..i).ok_or_else(missing)? {
+            for before in codes.get(next..i).ok_or_else(|| missing(row))? {
                 self.count(*before, &mut counts)?;
             }
+            let code = *codes.get(i).ok_or_else(|| missing(row))?;
+            let (other, numbers) = counts.split_first().ok_or_else(no_numbers)?;
             if code == 0 {
-                self.print_picked(&mut picked, cx, out)?;
-                let other = counts.first().copied().ok_or_else(no_numbers)?;
-                let other = self.others.get(other as usize).ok_or_else(no_numbers)?;
-                out.push(other)?;
+                let other = self.others.get(*other as usize).ok_or_else(no_numbers)?;
+                picked.push_other(other);
             } else {
                 let slots = *self.counted.get(usize::from(code)).ok_or_else(no_numbers)?;
-                picked.push(code, counts.get(1..=slots).ok_or_else(no_numbers)?)?;
+                let numbers = numbers.get(..slots).ok_or_else(no_numbers)?;
+                picked.push(code, numbers.iter().copied());
             }
             self.count(code, &mut counts)?;
             next = i + 1;
         }
-        self.print_picked(&mut picked, cx, out)
+        Ok(())
     }
 
     /// Counts a row: an other string, or a number of each slot of its template.
@@ -332,40 +344,42 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// Prints the rows picked, and forgets them.
-    fn print_picked(
-        &self,
-        picked: &mut Picked,
-        cx: &mut Scratch,
-        out: &mut Appended,
-    ) -> Result<()> {
-        if picked.codes.is_empty() {
-            return Ok(());
-        }
+    /// Prints the rows picked, and appends them.
+    fn print_picked(&self, picked: &Picked, cx: &mut Scratch, out: &mut Appended) -> Result<()> {
         let mut numbers = Vec::with_capacity(self.slots.len());
         for (slot, positions) in self.slots.iter().zip(&picked.positions) {
             numbers.push(slot.take(positions, cx)?);
         }
         let slots: Vec<&[u64]> = numbers.iter().map(Vec::as_slice).collect();
+        let others = BytesDict::new(&picked.other_ends, &picked.others).ok_or_else(no_numbers)?;
         let rows = TextRows {
             codes: &picked.codes,
             slots: &slots,
-            others: &self.others,
+            others: &others,
             first_other: 0,
         };
-        let bytes = self.printer.printed_bytes(&rows).ok_or_else(unprinted)?;
-        out.push_all(picked.codes.len(), bytes, |lengths, out| {
-            self.printer.print(&rows, lengths, out)
-        })?;
-        *picked = Picked::new(self.slots.len());
-        Ok(())
+        let count = picked.codes.len();
+        let room = self.printer.longest().saturating_mul(count);
+        let room = room.saturating_add(picked.others.len()).min(out.room());
+        cx.with(count, |cx, lengths| {
+            cx.with_bytes(room, |_, bytes| {
+                let printed = self.printer.print(&rows, lengths, bytes);
+                let bytes = within(bytes, 0..printed.ok_or_else(unprinted)?)?;
+                out.push_strings(StringVector { lengths, bytes })
+            })
+        })
     }
 }
 
-/// Rows to print: their codes, and the positions of their numbers in each slot.
+/// Rows to print.
 struct Picked {
     codes: Vec<u8>,
+    /// Of each slot, where the numbers of these rows are.
     positions: Vec<Vec<u32>>,
+    /// Strings that no template prints.
+    others: Vec<u8>,
+    /// 0, and the end of each of them.
+    other_ends: Vec<u32>,
 }
 
 impl Picked {
@@ -373,16 +387,20 @@ impl Picked {
         Self {
             codes: Vec::new(),
             positions: vec![Vec::new(); slots],
+            others: Vec::new(),
+            other_ends: vec![0],
         }
     }
 
-    fn push(&mut self, code: u8, positions: &[u32]) -> Result<()> {
+    fn push(&mut self, code: u8, positions: impl Iterator<Item = u32>) {
         self.codes.push(code);
-        let slots = self.positions.get_mut(..positions.len());
-        let slots = slots.ok_or_else(no_numbers)?.iter_mut();
-        slots
-            .zip(positions)
-            .for_each(|(slot, position)| slot.push(*position));
-        Ok(())
+        let slots = self.positions.iter_mut().zip(positions);
+        slots.for_each(|(slot, position)| slot.push(position));
+    }
+
+    fn push_other(&mut self, string: &[u8]) {
+        self.codes.push(0);
+        self.others.extend_from_slice(string);
+        self.other_ends.push(self.others.len() as u32);
     }
 }
