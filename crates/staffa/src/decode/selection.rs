@@ -75,29 +75,7 @@ impl Selection {
                 let count = ranks.count_ones();
                 Self::Bits(ranks, count)
             }
-            Self::List(rows) => {
-                // Set bits before word `at`.
-                let (mut before, mut at) = (0, 0);
-                let mut rank = |row: u32| {
-                    let own = row as usize / 64;
-                    let passed = all.words().get(at..own).unwrap_or_default();
-                    before += passed.iter().map(|word| word.count_ones()).sum::<u32>();
-                    at = own;
-                    let below = (1 << (row % 64)) - 1;
-                    let word = all.words().get(own).copied().unwrap_or_default();
-                    before + (word & below).count_ones()
-                };
-                // Branch-free compaction: write always, advance only for set bits.
-                let (mut own, mut count) = (vec![0; rows.len()], 0);
-                for &row in rows {
-                    if let Some(place) = own.get_mut(count) {
-                        *place = rank(row);
-                    }
-                    count += usize::from(all.get(row as usize));
-                }
-                own.truncate(count);
-                Self::List(own)
-            }
+            Self::List(rows) => Self::List(all.ranks(rows)),
         }
     }
 }

@@ -17,7 +17,7 @@ use staffa_kernels::replace_escapes;
 
 use super::frame_of_reference;
 use super::prelude::*;
-use crate::decode::{LazyWords, by_vector, many, take_vectors};
+use crate::decode::{LazyWords, by_vector, many, no_row, take_vectors};
 
 /// Values of the sample by which the window is found.
 const SAMPLED: usize = 2048;
@@ -300,28 +300,59 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
             return take_vectors(self, rows, cx, out);
         }
         self.values.take(rows, cx, out)?;
-        let mut places = out.iter_mut();
-        for (_, rows) in by_vector(rows) {
-            let places = places.by_ref().take(rows.len());
-            // The number of an exception follows from all escapes before it in the vector.
-            let escapes: Vec<(u32, &mut T)> = rows
-                .iter()
-                .copied()
-                .zip(places)
-                .filter(|(_, value)| **value == self.escape)
-                .collect();
-            if escapes.is_empty() {
-                continue;
+        let (mut numbers, mut at) = (Vec::new(), 0);
+        for (v, rows) in by_vector(rows) {
+            let found = out.get(at..at + rows.len()).unwrap_or_default();
+            if found.contains(&self.escape) {
+                self.number(v, rows, cx, &mut numbers)?;
             }
-            let escaped: Vec<u32> = escapes.iter().map(|(row, _)| *row).collect();
-            let mut values = vec![T::ZERO; escaped.len()];
-            take_vectors(self, &escaped, cx, &mut values)?;
-            escapes
-                .into_iter()
-                .zip(values)
-                .for_each(|((_, place), value)| *place = value);
+            at += rows.len();
         }
+        if numbers.is_empty() {
+            return Ok(());
+        }
+        let mut values = vec![T::ZERO; numbers.len()];
+        if !self.exceptions.take(&numbers, cx, &mut values)? {
+            return Err(Error::internal("an exception past those counted"));
+        }
+        let places = out.iter_mut().filter(|value| **value == self.escape);
+        places.zip(values).for_each(|(place, value)| *place = value);
         Ok(())
+    }
+}
+
+impl<T: Integer> Escaped<'_, T> {
+    /// Appends the numbers of the exceptions at some rows of a vector: they follow from all escapes
+    /// before them.
+    fn number(
+        &self,
+        v: usize,
+        rows: &[u32],
+        cx: &mut Scratch,
+        numbers: &mut Vec<u32>,
+    ) -> Result<()> {
+        let Range { start, end } = span(&self.starts, v)?;
+        cx.with(vector_len(self.len(), v), |cx, values| {
+            self.values.vector(v, cx, values)?;
+            let (mut number, mut next) = (start, 0);
+            for row in rows {
+                let i = *row as usize % VECTOR;
+                let upto = values
+                    .get(next..=i)
+                    .ok_or_else(|| no_row(*row, self.len()))?;
+                number += upto.iter().filter(|value| **value == self.escape).count();
+                if upto.last() == Some(&self.escape) {
+                    corrupt_if!(
+                        number > end,
+                        "{} exceptions expected in vector {v}, found more",
+                        end - start
+                    );
+                    numbers.push(number as u32 - 1);
+                }
+                next = i + 1;
+            }
+            Ok(())
+        })
     }
 }
 

@@ -5,7 +5,7 @@
 //! child: mask (bits, set where a row is an exception) | child: exceptions
 //! ```
 
-use staffa_kernels::{Word, replace_marked};
+use staffa_kernels::{Word, count_set, replace_marked};
 
 use super::prelude::*;
 use crate::decode::{Aggregator, LazyWords};
@@ -125,17 +125,16 @@ impl Mask {
         let missing = || Error::internal(format!("exceptions of vector {v} that are not there"));
         let (start, words) = self.vector(v).ok_or_else(missing)?;
         // Those of later vectors as well: the kernel loads many at a time.
-        let exceptions = exceptions.get(start..).ok_or_else(missing)?;
-        let count = replace_marked(out, words, exceptions);
-        if count != ones(words) || count > exceptions.len() {
-            return Err(missing());
-        }
-        Ok(())
+        let values = exceptions.get(start..).ok_or_else(missing)?;
+        let count = replace_marked(out, words, values);
+        (count == ones(words) && count <= values.len())
+            .then_some(())
+            .ok_or_else(missing)
     }
 }
 
 fn ones(words: &[u64]) -> usize {
-    words.iter().map(|word| word.count_ones() as usize).sum()
+    count_set(words)
 }
 
 /// Exceptions of a block, decoded when there are some among the rows that are wanted.

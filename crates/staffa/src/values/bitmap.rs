@@ -2,7 +2,9 @@
 //! the end are 0.
 
 use arrow_buffer::bit_iterator::BitSliceIterator;
-use staffa_kernels::{VECTOR, as_bytes, gather_bits, positions, scatter_bits};
+use staffa_kernels::{
+    VECTOR, as_bytes, count_set, gather_bits, positions, ranks_of_set, scatter_bits, select_ranks,
+};
 
 /// An owned bitmap of `len` bits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -77,7 +79,7 @@ impl Bitmap {
 
     /// Number of set bits.
     pub fn count_ones(&self) -> usize {
-        self.words.iter().map(|w| w.count_ones() as usize).sum()
+        count_set(&self.words)
     }
 
     /// The words; bits past the end are 0.
@@ -112,22 +114,13 @@ impl Bitmap {
     /// Positions of the set bits with these ranks, which ascend; `None` where a rank is not below
     /// the number of set bits.
     pub fn nth(&self, ranks: &[u32]) -> Option<Vec<u32>> {
-        let mut words = (0..).step_by(64).zip(self.words.iter().copied());
-        let (mut start, mut left) = words.next().unwrap_or((0, 0));
-        let mut before = 0;
-        let position = |&rank: &u32| {
-            let mut skip = rank.checked_sub(before)?;
-            while skip >= left.count_ones() {
-                skip -= left.count_ones();
-                (start, left) = words.next()?;
-            }
-            for _ in 0..skip {
-                left &= left.wrapping_sub(1);
-            }
-            before = rank;
-            Some(start + left.trailing_zeros())
-        };
-        ranks.iter().map(position).collect()
+        let mut positions = vec![0; ranks.len()];
+        select_ranks(&self.words, ranks, &mut positions).then_some(positions)
+    }
+
+    /// The ranks of those of these rows, which ascend, whose bit is set.
+    pub fn ranks(&self, rows: &[u32]) -> Vec<u32> {
+        ranks_of_set(&self.words, rows)
     }
 
     /// Number of set bits in `range`; there are none past the end.
