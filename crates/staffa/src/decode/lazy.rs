@@ -291,11 +291,8 @@ pub(crate) fn read_unsorted_strings(
     };
     let strings: Vec<_> = strings.iter().collect::<Result<_>>()?;
     for rank in ranks(rows, &distinct)? {
-        each(
-            strings
-                .get(rank as usize)
-                .ok_or_else(|| no_code(rows, len))?,
-        )?;
+        let string = strings.get(rank as usize);
+        each(string.ok_or_else(|| no_code(rows, len))?)?;
     }
     Ok(())
 }

@@ -51,7 +51,7 @@ pub(crate) use string_vector::{
     StringVector, check_bytes, longer_than_declared, read_string_vector, spans,
 };
 pub(crate) use take::{
-    by_vector, many, no_code, no_row, take_bytes, take_codes, take_each, take_strings,
+    by_vector, many, many_of, no_code, no_row, take_bytes, take_codes, take_each, take_strings,
     take_vectors, take_words,
 };
 

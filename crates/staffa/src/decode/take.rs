@@ -19,13 +19,18 @@ const MANY: usize = 32;
 
 /// Whether decoding the vectors of these rows costs less than reading each value by itself.
 pub fn many(rows: &[u32]) -> bool {
-    let vectors = |rows: &[u32]| {
-        let others = rows
-            .array_windows()
-            .filter(|[a, b]| *a as usize / VECTOR != *b as usize / VECTOR);
-        1 + others.count()
+    many_of(rows, MANY)
+}
+
+/// Whether the vectors of these rows have `each` of them or more on the mean.
+pub fn many_of(rows: &[u32], each: usize) -> bool {
+    let vectors = || {
+        let pairs = rows.array_windows();
+        1 + pairs
+            .filter(|[a, b]| *a as usize / VECTOR != *b as usize / VECTOR)
+            .count()
     };
-    rows.len() >= MANY && rows.len() >= vectors(rows) * MANY
+    rows.len() >= each && rows.len() >= vectors() * each
 }
 
 /// Each vector that has some of the rows: its number, and these rows.

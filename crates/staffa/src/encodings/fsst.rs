@@ -109,8 +109,7 @@ impl Encoding for Fsst {
             last != bytes,
             "codes that end at {bytes} expected, found {last}"
         );
-        // A code decodes to 8 bytes at the most.
-        let lengths = StringLengths::open(node, cx, codes.len() as u64 * 8)?;
+        let lengths = StringLengths::open_unplaced(node, cx)?;
         strings(MeasuredStrings {
             contents: Codes { table, codes, ends },
             lengths,
@@ -172,6 +171,11 @@ struct Codes<'a> {
 }
 
 impl Contents for Codes<'_> {
+    /// A code decodes to 8 bytes at the most.
+    fn most_bytes(&self, v: usize) -> Result<u64> {
+        Ok(span(&self.ends, v)?.len() as u64 * 8)
+    }
+
     fn vector(&self, v: usize, _: Range<usize>, _: &mut Scratch, out: &mut [u8]) -> Result<usize> {
         let codes = within(self.codes, span(&self.ends, v)?)?;
         let decoded = self.table.decode(codes, out);

@@ -184,6 +184,9 @@ fn pairs<T: Integer>(words: &[T], keys: &[u32]) -> Result<(Vec<Pair<T>>, Vec<u32
     Ok((pairs, rows))
 }
 
+/// Rows that are passed over at once where all of them have the first entry of their group.
+const SKIPPED: usize = 32;
+
 /// Entries by group and number.
 struct Entries<'a, T> {
     len: usize,
@@ -293,17 +296,23 @@ impl<'a, T: Integer> Entries<'a, T> {
         if others == 0 {
             return Ok(());
         }
-        let rows = out.iter_mut().zip(group).zip(number);
-        for ((out, group), number) in rows.filter(|(_, number)| **number > 0) {
-            let start = match starts {
-                Some(starts) => *starts
-                    .get(*group as usize)
-                    .ok_or_else(|| no_group(&[*group], starts.len()))?,
-                None => *group,
-            };
-            let place = start.wrapping_add(*number);
-            let entry = entries.get(place as usize);
-            *out = *entry.ok_or_else(|| no_entry(&[place], entries.len()))?;
+        let parts = out.chunks_mut(SKIPPED).zip(group.chunks(SKIPPED));
+        for ((out, group), number) in parts.zip(number.chunks(SKIPPED)) {
+            if number.iter().fold(0, |bits, number| bits | number) == 0 {
+                continue;
+            }
+            let rows = out.iter_mut().zip(group).zip(number);
+            for ((out, group), number) in rows.filter(|(_, number)| **number > 0) {
+                let start = match starts {
+                    Some(starts) => *starts
+                        .get(*group as usize)
+                        .ok_or_else(|| no_group(&[*group], starts.len()))?,
+                    None => *group,
+                };
+                let place = start.wrapping_add(*number);
+                let entry = entries.get(place as usize);
+                *out = *entry.ok_or_else(|| no_entry(&[place], entries.len()))?;
+            }
         }
         Ok(())
     }

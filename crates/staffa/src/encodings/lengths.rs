@@ -6,12 +6,13 @@ use std::ops::Range;
 use staffa_kernels::sum_u32;
 
 use super::prelude::*;
-use crate::decode::{Appended, BytesDecoder, take_strings};
+use crate::decode::{Appended, BytesDecoder, longer_than_declared, take_strings};
 
 /// Lengths of the strings of a node.
 pub(super) struct StringLengths<'a> {
     lengths: Box<dyn Decoder<u32> + 'a>,
-    /// First byte of every vector, and the end.
+    /// First byte of every vector, and the end; empty where these do not tell where a vector's
+    /// contents are.
     starts: Vec<u32>,
 }
 
@@ -19,11 +20,9 @@ impl<'a> StringLengths<'a> {
     /// Opens the first child of a node. The lengths must add up to at most `most`, so that what a
     /// file claims beyond its bytes is refused before it is allocated.
     pub(super) fn open(node: &NodeRef<'a>, cx: &mut OpenContext<'a>, most: u64) -> Result<Self> {
-        node.expect_children(1)?;
-        let child = node.child(0, "lengths", PhysicalType::U32, node.len)?;
         let mut all = Self {
-            lengths: cx.open_words::<u32>(child)?,
             starts: vec![0],
+            ..Self::open_unplaced(node, cx)?
         };
         let (most, mut sum) = (most.min(u64::from(u32::MAX)), 0);
         let mut cx = Scratch::default();
@@ -36,6 +35,17 @@ impl<'a> StringLengths<'a> {
             all.starts.push(sum as u32);
         }
         Ok(all)
+    }
+
+    /// The same for contents that tell by themselves where those of a vector are: no length is
+    /// decoded before its vector is.
+    pub(super) fn open_unplaced(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<Self> {
+        node.expect_children(1)?;
+        let child = node.child(0, "lengths", PhysicalType::U32, node.len)?;
+        Ok(Self {
+            lengths: cx.open_words::<u32>(child)?,
+            starts: Vec::new(),
+        })
     }
 
     /// How many strings there are.
@@ -51,6 +61,20 @@ impl<'a> StringLengths<'a> {
     /// Bytes of the strings of vector `v` among all.
     pub(super) fn span(&self, v: usize) -> Result<Range<usize>> {
         span(&self.starts, v)
+    }
+
+    /// The same by the vector's `lengths`, which add up to at most `most`; from 0 on where the lengths
+    /// are unplaced.
+    fn place(&self, v: usize, lengths: &[u32], most: u64) -> Result<Range<usize>> {
+        if !self.starts.is_empty() {
+            return self.span(v);
+        }
+        let sum = sum_u32(lengths);
+        corrupt_if!(
+            sum > most,
+            "lengths of vector {v} that add up to at most {most} expected, found {sum}"
+        );
+        Ok(0..usize::try_from(sum).map_err(|_| longer_than_declared())?)
     }
 
     /// Lends `f` the lengths of vector `v`.
@@ -75,8 +99,9 @@ pub(super) struct MeasuredStrings<'a, C> {
 
 /// The contents of strings whose lengths are stored apart.
 pub(super) trait Contents: Send + Sync + Sized {
-    /// Decodes the strings of vector `v`, which are the bytes `span` among all, to the start of
-    /// `out`, which has a place for each or more; returns the bytes decoded.
+    /// Decodes the strings of vector `v`, which are the bytes `span` (among all, unless these are
+    /// [unplaced](StringLengths::open_unplaced)), to the start of `out`, which has a place for each
+    /// or more; returns the bytes decoded.
     fn vector(
         &self,
         v: usize,
@@ -84,6 +109,12 @@ pub(super) trait Contents: Send + Sync + Sized {
         cx: &mut Scratch,
         out: &mut [u8],
     ) -> Result<usize>;
+
+    /// The most bytes that the contents of vector `v` decode to, where lengths are unplaced: what
+    /// claims more is refused before memory is taken for it.
+    fn most_bytes(&self, _v: usize) -> Result<u64> {
+        Ok(u64::MAX)
+    }
 
     /// [`BytesDecoder::take`]; by default the vectors of the rows are decoded.
     fn take(
@@ -105,8 +136,13 @@ impl<C: Contents> BytesDecoder for MeasuredStrings<'_, C> {
         Some(self.lengths.lengths.as_ref())
     }
 
-    fn vector_bytes(&self, v: usize, _: &mut Scratch) -> Result<usize> {
-        Ok(self.lengths.span(v)?.len())
+    fn vector_bytes(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
+        let all = &self.lengths;
+        if all.starts.is_empty() {
+            let most = self.contents.most_bytes(v)?;
+            return all.with_vector(v, cx, |_, lengths| Ok(all.place(v, lengths, most)?.len()));
+        }
+        Ok(all.span(v)?.len())
     }
 
     fn vector(
@@ -117,7 +153,8 @@ impl<C: Contents> BytesDecoder for MeasuredStrings<'_, C> {
         out: &mut [u8],
     ) -> Result<usize> {
         self.lengths.lengths.vector(v, cx, lengths)?;
-        let span = self.lengths.span(v)?;
+        let most = self.contents.most_bytes(v)?;
+        let span = self.lengths.place(v, lengths, most)?;
         let bytes = span.len();
         corrupt_if!(bytes > out.len(), "strings longer than declared");
         let found = self.contents.vector(v, span, cx, out)?;

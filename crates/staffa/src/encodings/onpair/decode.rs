@@ -40,7 +40,7 @@ impl<'a> Text<'a> {
         let total = ends.last().map_or(0, |end| *end as usize);
         let codes = PackedVectors::read(&mut cursor, total, code_width(tokens.len()))?;
         cursor.finish("codes")?;
-        let lengths = StringLengths::open(node, cx, (total * LONGEST) as u64)?;
+        let lengths = StringLengths::open_unplaced(node, cx)?;
         let contents = Self {
             tokens,
             codes,
@@ -101,6 +101,10 @@ impl Contents for Text<'_> {
         })
     }
 
+    fn most_bytes(&self, v: usize) -> Result<u64> {
+        Ok(span(&self.ends, v)?.len() as u64 * LONGEST as u64)
+    }
+
     fn take(
         strings: &MeasuredStrings<'_, Self>,
         rows: &[u32],
@@ -111,8 +115,7 @@ impl Contents for Text<'_> {
         by_vector(rows).try_for_each(|(v, rows)| {
             let codes = span(&text.ends, v)?.len();
             // More codes than bytes, as tokens may be empty, might not fit into memory.
-            let bytes = lengths.span(v)?.len().min(out.allowed());
-            if rows.len() * CODES_PER_ROW > codes || codes > bytes {
+            if rows.len() * CODES_PER_ROW > codes || codes > out.allowed() {
                 return take_strings(strings, rows, cx, out);
             }
             lengths.with_vector(v, cx, |cx, lengths| {
