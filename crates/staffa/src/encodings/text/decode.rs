@@ -332,15 +332,9 @@ impl Rows<'_> {
     /// Counts a row: an other string, or a number of each slot of its template.
     fn count(&self, code: u8, counts: &mut [u32]) -> Result<()> {
         let slots = *self.counted.get(usize::from(code)).ok_or_else(no_numbers)?;
-        let counted = if code == 0 {
-            counts.get_mut(..1)
-        } else {
-            counts.get_mut(1..=slots)
-        };
-        counted
-            .ok_or_else(no_numbers)?
-            .iter_mut()
-            .for_each(|sum| *sum += 1);
+        let counted = if code == 0 { 0..1 } else { 1..slots + 1 };
+        let sums = counts.get_mut(counted).ok_or_else(no_numbers)?;
+        sums.iter_mut().for_each(|sum| *sum += 1);
         Ok(())
     }
 
