@@ -89,6 +89,7 @@ lint: venv rustdoc ## formatting, lints, documentation, licences
 	$(CARGO) fmt --all --check
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml --check
 	$(CARGO) fmt --manifest-path bench/experiments/Cargo.toml --check
+	$(CARGO) fmt --manifest-path examples/distributed/Cargo.toml --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -101,6 +102,7 @@ fmt: venv ## format all code
 	$(CARGO) fmt --all
 	$(CARGO) fmt --manifest-path fuzz/Cargo.toml
 	$(CARGO) fmt --manifest-path bench/experiments/Cargo.toml
+	$(CARGO) fmt --manifest-path examples/distributed/Cargo.toml
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
