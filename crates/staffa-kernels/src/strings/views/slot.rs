@@ -12,7 +12,7 @@ use crate::simd::{gather, gather_past_cache, sum_u32};
 use crate::strings::dict::BytesDict;
 use crate::strings::utf8::first_other;
 
-/// A slot for some of the strings of [`StringViews`].
+/// A slot for some of the strings of [`StringViews`](super::StringViews).
 #[derive(Debug)]
 pub struct ViewSlot<'a> {
     pub(super) views: &'a mut [u128],
