@@ -69,14 +69,12 @@ impl Fit {
     /// Whether the rows of the file are those of the table as they are.
     pub fn is_same(&self) -> bool {
         let (table, own) = (self.table.fields(), self.own.fields());
-        let pairs = table.iter().zip(own);
+        let mut pairs = table.iter().zip(own);
         table.len() == own.len()
             && self.constants.num_columns() == 0
-            && pairs
-                .map(|(table, own)| {
-                    table.name() == own.name() && table.data_type() == own.data_type()
-                })
-                .all(|same| same)
+            && pairs.all(|(table, own)| {
+                table.name() == own.name() && table.data_type() == own.data_type()
+            })
     }
 
     /// A filter of the table, for the file's own columns.
