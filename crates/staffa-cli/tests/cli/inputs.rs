@@ -336,7 +336,7 @@ fn files_that_lack_columns_or_have_narrower_types_are_one_table() {
     let line = "cat t.csv parquet/year=2024/a.parquet";
     program
         .run(line)
-        .fails(2, &["\"city\" is missing, which t.csv has"]);
+        .fails(2, &["column 2 is \"price\", but \"city\" in t.csv"]);
 }
 
 #[test]
