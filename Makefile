@@ -46,17 +46,19 @@ test-python: extension ## the tests of the Python package, with its examples
 	$(BIN)/python -m pytest
 
 # With an example cargo resolves features as for tests, and builds no dependency again.
-extension: venv ## build both extensions for the tests, and put the Python package on the path of .venv
+extension: venv ## build the Python package for the tests, DuckDB's extension included
 	$(CARGO) build --workspace --lib --example write --locked --quiet
 	cp "$(CARGO_TARGET_DIR)/debug/$(PYTHON_LIBRARY)" python/staffa/_staffa.abi3.so.part
 	mv python/staffa/_staffa.abi3.so.part python/staffa/_staffa.abi3.so
-	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/debug/$(DUCKDB_LIBRARY)" python/staffa/staffa.duckdb_extension
+	$(EXTENSION)
 
-# With the extension module, so that `make wheel` builds what both depend on once.
-duckdb: venv ## build the DuckDB extension into the Python package
-	$(CARGO) build --release --locked -p staffa-duckdb -p staffa-python
-	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/release/$(DUCKDB_LIBRARY)" \
-		python/staffa/staffa.duckdb_extension
+# DuckDB loads it out of the package's own library.
+EXTENSION = $(BIN)/python scripts/duckdb_extension.py --beside _staffa.abi3.so python/staffa/staffa.duckdb_extension $(TARGET)
+
+duckdb: venv ## the DuckDB extension by itself, for DuckDB outside of Python, into dist/
+	$(CARGO) build --release --locked -p staffa-duckdb
+	mkdir -p dist
+	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/release/$(DUCKDB_LIBRARY)" dist/staffa.duckdb_extension
 
 # The data source for Spark, compiled by the Scala compiler that Spark carries; Maven finds arrow-c-data by its coordinates.
 SPARK_VENV := $(CURDIR)/.venv-spark
@@ -106,17 +108,14 @@ fmt: venv ## format all code
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-# Zig links wheels for Linux, against a glibc as old as RHEL 8's, and for other processors than this one alike. Cargo and
-# maturin have the same environment, so that dependencies are built once.
+# Zig links wheels for Linux, against a glibc as old as RHEL 8's, and for other processors than this one alike.
 wheel: venv $(VENV)/.release ## a wheel, into dist/ (TARGET=aarch64-unknown-linux-gnu for another platform)
 ifneq (,$(findstring linux,$(TARGET)))
-	$(BY_ZIG) $(CARGO) build --release --locked -p staffa-duckdb -p staffa-python --target $(TARGET)
-	$(BIN)/python scripts/duckdb_extension.py "$(CARGO_TARGET_DIR)/$(TARGET)/release/$(DUCKDB_LIBRARY)" \
-		python/staffa/staffa.duckdb_extension $(TARGET)
+	$(BY_ZIG) CC=$(CURDIR)/scripts/zigcc $(EXTENSION)
 	$(BY_ZIG) $(BIN)/maturin build --release --locked --compatibility manylinux_2_28 --target $(TARGET) \
 		--compression-level 9 --out dist
 else
-	$(MAKE) duckdb
+	$(EXTENSION)
 	$(BIN)/maturin build --release --locked --compression-level 9 --out dist
 endif
 BY_ZIG = ZIG_TARGET=$(MACHINE)-linux-gnu.2.28 CC_$(subst -,_,$(TARGET))=$(CURDIR)/scripts/zigcc \

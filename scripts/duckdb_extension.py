@@ -1,6 +1,9 @@
-"""Appends the footer of a DuckDB extension to the library: python scripts/duckdb_extension.py LIBRARY OUT [TARGET].
+"""Makes a DuckDB extension of a library: python scripts/duckdb_extension.py [--beside] LIBRARY OUT [TARGET].
 
 TARGET is Rust's name of the platform, as in `aarch64-unknown-linux-gnu`; without it, the library is for this machine.
+OUT is a copy of the library with the footer of an extension. With `--beside`, OUT has no code: it makes the system's
+loader load LIBRARY from its own folder, where DuckDB then finds the entry point. So the Python package has the code
+once. $CC compiles it (by default cc).
 
 DuckDB reads the last 512 bytes of an extension: eight fields of 32 bytes, the last one first, and space to sign it.
 The fields name the DuckDB release and the platform that the library was built for.
@@ -11,9 +14,12 @@ The fields name the DuckDB release and the platform that the library was built f
 ('linux_arm64', 'osx_amd64')
 """
 
+import os
 import platform
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
@@ -61,13 +67,35 @@ def platform_of(target: str | None) -> str:
     return PLATFORMS[key]
 
 
-def main(library: str, out: str, target: str | None = None) -> None:
+def loader_of(library: str, system: str) -> bytes:
+    """A library without code that loads another one from the folder that it is in."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        empty, stub, out = folder / "empty.c", folder / library, folder / "loader"
+        empty.write_text("")
+        cc = [os.environ.get("CC", "cc"), "-shared", "-nostdlib", str(empty)]
+        if system.startswith("osx"):
+            named = [f"-Wl,-install_name,@loader_path/{library}"]
+            linked = [f"-Wl,-reexport_library,{stub}"]
+        else:
+            named = [f"-Wl,-soname,{library}"]
+            linked = ["-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", str(stub)]
+        # Only the name of the stub is linked.
+        subprocess.run([*cc, *named, "-o", str(stub)], check=True)
+        subprocess.run([*cc, *linked, "-o", str(out)], check=True)
+        return out.read_bytes()
+
+
+def main(library: str, out: str, target: str | None = None, *, beside: bool = False) -> None:
     system = platform_of(target)
+    code = loader_of(library, system) if beside else Path(library).read_bytes()
     temporary = Path(f"{out}.part")
-    temporary.write_bytes(Path(library).read_bytes() + footer(release(), system, version()))
+    temporary.write_bytes(code + footer(release(), system, version()))
     # Replaced in one step: a process may have loaded the old file.
     temporary.replace(out)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    arguments = sys.argv[1:]
+    beside = arguments[:1] == ["--beside"]
+    main(*arguments[beside:], beside=beside)

@@ -87,7 +87,7 @@ def load(con: DuckDBPyConnection | None = None) -> None:
     if RELEASE is None:
         raise ExtensionError(
             f"this installation of staffa has no DuckDB extension ({EXTENSION} is missing): install the wheel, run "
-            f"`make duckdb` in the sources, {alternative}"
+            f"`make extension` in the sources, {alternative}"
         )
     if found != f"v{RELEASE}":
         raise ExtensionError(

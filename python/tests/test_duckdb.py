@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ import staffa.duckdb
 from tables import TYPES
 
 if staffa.duckdb.RELEASE is None:
-    pytest.skip("the extension has not been built: make duckdb", allow_module_level=True)
+    pytest.skip("the extension has not been built: make extension", allow_module_level=True)
 if duckdb.__version__ != staffa.duckdb.RELEASE:
     pytest.skip(f"built for DuckDB {staffa.duckdb.RELEASE}, not {duckdb.__version__}", allow_module_level=True)
 
@@ -375,6 +376,24 @@ def test_an_interrupt_stops_a_scan(both: tuple[Path, Path], con: duckdb.DuckDBPy
     with pytest.raises(duckdb.InterruptException):
         con.execute(query).fetchall()
     timer.join()
+
+
+def test_duckdb_loads_the_code_out_of_the_package(path: Path) -> None:
+    # A process that has not imported the package.
+    staffa.write_table(pa.table({"n": range(100_000)}), path)
+    code = """
+import sys, duckdb
+con = duckdb.connect(config={"allow_unsigned_extensions": "true"})
+con.execute(f"LOAD '{sys.argv[1]}'")
+assert not any(name.startswith("staffa") for name in sys.modules)
+print(con.sql(f"SELECT sum(n) FROM '{sys.argv[2]}'").fetchall()[0][0])
+import staffa
+print(staffa.open(sys.argv[2]).num_rows)
+"""
+    extension = staffa.duckdb.EXTENSION
+    done = subprocess.run([sys.executable, "-c", code, extension, path], capture_output=True, text=True)
+    assert (done.stdout.split(), done.stderr) == (["4999950000", "100000"], "")
+    assert extension.stat().st_size < 100_000
 
 
 def test_load_says_what_is_the_matter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ import staffa.duckdb
 from processes import rows_and_peak
 
 if staffa.duckdb.RELEASE is None:
-    pytest.skip("the extension has not been built: make duckdb", allow_module_level=True)
+    pytest.skip("the extension has not been built: make extension", allow_module_level=True)
 if duckdb.__version__ != staffa.duckdb.RELEASE:
     pytest.skip(f"built for DuckDB {staffa.duckdb.RELEASE}, not {duckdb.__version__}", allow_module_level=True)
 

@@ -30,13 +30,6 @@ use duckdb_neo::extension::Extension;
 #[duckdb_entrypoint_c_api_v2(extension_name = "staffa", api_version = "v2.0.0")]
 fn load(extension: &Extension) -> duckdb_neo::Result<()> {
     error::catch_panics(|| {
-        // DuckDB's own threads decode: with a pool of one thread, work stays on the calling thread.
-        // An error means that the process has a pool already.
-        drop(
-            rayon::ThreadPoolBuilder::new()
-                .num_threads(1)
-                .build_global(),
-        );
         table::register(extension)?;
         replacement::register(extension)?;
         copy::register(extension)

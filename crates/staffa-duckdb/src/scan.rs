@@ -92,7 +92,8 @@ impl FileScan {
         }
         let only_stored = names.len() == sources.len();
         let scan = source.file.scan().columns(names);
-        let scan = scan.string_views(true).loose(true);
+        // DuckDB's own threads decode.
+        let scan = scan.string_views(true).loose(true).here();
         let (scan, unfiltered) = match filter.map(|filter| known(source, all, filter)) {
             Some(Folded::Never) => return None,
             Some(Folded::Rest { by, .. }) => (scan.clone().filter(by), Some(scan)),

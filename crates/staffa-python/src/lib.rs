@@ -25,6 +25,9 @@ mod reports;
 mod table;
 mod write;
 
+// For its entry point alone, which DuckDB calls: see `scripts/duckdb_extension.py`.
+use staffa_duckdb as _;
+
 use pyo3::prelude::*;
 use staffa_kernels::SmallPieces;
 
