@@ -123,5 +123,5 @@ def slow(link: Mapping[str, float]) -> str:
 ## A slow link
 
 All of lineitem out of a store that answers after 2 ms, over 1 Gbit/s for all connections together: {link["seconds"]:.1f} s for {link["bytes"] / 1e6:.0f} MB, so the link is busy {busy:.0%} of the time. The process holds at most {link["resident"] / 2**20:.0f} MiB
-(asked: 256), Python, pyarrow and 128 MiB that are asked for ahead of the batches included; {link["before"] / 2**20:.0f} MiB after the first batch.
+(asked: 256), Python, pyarrow and what is asked for ahead of the batches included; {link["before"] / 2**20:.0f} MiB after the first batch.
 """

@@ -282,7 +282,8 @@ impl<'c, 'a> Unpacked<'c, 'a> {
             }
             let left = VECTOR - next % VECTOR;
             let (part, rest) = places.split_at_mut(left.min(places.len()));
-            let codes = self.buffer.get(next % VECTOR..).unwrap_or_default();
+            let codes = self.buffer.get(next % VECTOR..);
+            let codes = codes.ok_or_else(|| Error::internal("codes end before their vector"))?;
             for (place, code) in part.iter_mut().zip(codes) {
                 *place = *entry(&self.all.table, *code);
             }

@@ -236,7 +236,7 @@ impl Scan {
     }
 
     /// Bytes that [`steps`](Self::steps) ask for ahead of the batches, at most: 128 MiB by default.
-    /// They ask for what the link brings in a quarter of a second, and for 32 MiB at least.
+    /// They ask for what the link brings in a third of a second, and for 40 MiB at least.
     #[must_use]
     pub fn ahead_bytes(mut self, bytes: u64) -> Self {
         self.ahead_bytes = bytes;

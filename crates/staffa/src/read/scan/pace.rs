@@ -1,4 +1,4 @@
-//! How far a scan asks ahead: as much as the link brings in a quarter of a second.
+//! How far a scan asks ahead: as much as the link brings in a third of a second.
 //!
 //! A slow link is busy with little on its way, and more would only lie in memory; a fast one needs
 //! many requests at a time.
@@ -6,9 +6,9 @@
 use std::time::{Duration, Instant};
 
 /// Bytes that are asked for ahead at any rate.
-const LEAST: u64 = 32 << 20;
+const LEAST: u64 = 40 << 20;
 /// What is on its way takes as long.
-const AHEAD: Duration = Duration::from_millis(250);
+const AHEAD: Duration = Duration::from_millis(320);
 
 /// The bytes that a link has brought since the first request.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn a_fast_link_is_asked_for_more() {
         let gigabit = ahead_of(125_000_000, Duration::from_secs(1));
-        assert_eq!(gigabit, 31_250_000);
+        assert_eq!(gigabit, 40_000_000);
         assert!(ahead_of(1_000_000_000, Duration::from_secs(1)) > 128 << 20);
         let mut pace = Pace::default();
         assert_eq!(pace.ahead(u64::MAX), LEAST);
