@@ -156,7 +156,7 @@ rustdoc: ## the reference of the crates, into target/doc
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --lib --example write --no-deps --locked
 
 bench: ## measure the kernels, then whole tables against Parquet
-	$(CARGO) bench -p staffa-kernels -p staffa --bench '*'
+	$(CARGO) bench -p staffa-kernels --bench '*'
 	$(CARGO) build --release -p staffa-cli
 	for table in testdata/tables/*.parquet; do "$(CARGO_TARGET_DIR)/release/staffa" bench "$$table" || exit 1; done
 
@@ -166,8 +166,7 @@ fuzz: ## read hostile bytes for ten minutes (FUZZ_SECONDS=600); needs a nightly 
 	CFLAGS=-fno-sanitize=address $(CARGO) +nightly fuzz run read -- -max_total_time=$(FUZZ_SECONDS)
 
 # Tests of the kernels only: they hold all unsafe code but that of crates/staffa-c, for which there is c-test, and the
-# calls of the C interface in crates/staffa-duckdb/src/border.rs,
-# which the Python tests run. The standard library is not instrumented, their memory is.
+# borders of crates/staffa-duckdb and crates/staffa-jni, which the tests of Python and of Spark run. The standard library is not instrumented, their memory is.
 asan: ## the tests of the kernels under AddressSanitizer; needs a nightly toolchain
 	RUSTFLAGS=-Zsanitizer=address $(CARGO) +nightly test -p staffa-kernels --lib --tests \
 		--target x86_64-unknown-linux-gnu --target-dir $(CARGO_TARGET_DIR)/asan

@@ -121,7 +121,7 @@ def smaller(done: Done) -> None:
 CHECKS: dict[str, Callable[[Done], None]] = {
     "Print the first rows": prints("Oban", "2024-01-01"),
     "Print the last rows": prints("999"),
-    "Print some rows by chance": lines(8),
+    "Print random rows": lines(8),
     "List columns and types": prints("Int64", "Date32", "floor"),
     "Count the rows": prints("1000"),
     "Count the rows that match": prints("334"),

@@ -52,18 +52,17 @@ enum Command {
     Head(head::Args),
     /// Print the last rows
     Tail(tail::Args),
-    /// Print some rows by chance
+    /// Print random rows
     Sample(sample::Args),
     /// Print all rows, as a table, CSV, JSON lines or an Arrow stream
     Cat(cat::Args),
     /// Show the structure of a Staffa file: row groups, column chunks, blocks
     Inspect(inspect::Args),
-    /// Show the bytes of each column of a Staffa file, or of another table if it were one
+    /// Show the bytes of each column; other formats are measured as if converted
     Size(size::Args),
     /// Show the encodings of each column of a Staffa file
     Explain(explain::Args),
-    /// Write an HTML report of a Staffa file, or of another table if it were one: sizes, encodings,
-    /// order, some rows
+    /// Write an HTML report: sizes, encodings, order, some rows; other formats as if converted
     Report(report::Args),
     /// Browse rows, columns, encodings and zone maps in the terminal
     Browse(browse::Args),

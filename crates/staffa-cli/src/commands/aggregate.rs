@@ -11,10 +11,11 @@ use crate::print::{PrintOptions, print_batches};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Aggregates: rows, count (of non-NULL values), nulls, min, max, sum, mean, distinct (number of distinct values), sorted
-(whether the values ascend)
+Aggregates: rows, count (of non-NULL values), nulls, min, max, sum, mean, distinct (number of
+distinct values), sorted (whether the values ascend)
 
-Floats are in total order: -0.0 is less than 0.0, NaN greater than all else, so that max is NaN where a NaN occurs.
+Floats are in total order: -0.0 is less than 0.0, NaN greater than all else, so that max is NaN
+where a NaN occurs.
 
 Examples:
   staffa aggregate trips.staffa price=min,max,mean city=distinct

@@ -19,8 +19,9 @@ use crate::terminal::progress::Progress;
 #[command(
     override_usage = "staffa append [OPTIONS] <FOLDER> <INPUT>...",
     after_help = "\
-The columns of the inputs must be those of the table, in any order, of types that the table's columns hold; keys of its
-folders, as in year=2026, are columns as well. The new files appear together, under names that no other file has.
+The columns of the inputs must be those of the table, in any order, of types that the table's
+columns hold; keys of its folders, as in year=2026, are columns as well. The new files appear
+together, under names that no other file has.
 
 Examples:
   staffa append trips today.csv

@@ -23,8 +23,9 @@ const MAX_BYTES: u64 = 2_000_000_000;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The table is held in memory and written to memory, on one core; times are CPU time if the system measures it. The
-variants take turns, so that a busy machine slows all of them alike. Staffa files are read back and compared.
+The table is held in memory and written to memory, on one core; times are CPU time if the system
+measures it. The variants take turns, so that a busy machine slows all of them alike. Staffa files
+are read back and compared.
 
 Examples:
   staffa bench trips.staffa

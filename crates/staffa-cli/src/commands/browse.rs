@@ -9,8 +9,9 @@ use crate::formats::ReadOptions;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Views: rows, columns, encodings, zone maps, the file; `?` lists the keys, `q` leaves. Any row of a file of any size is
-there at once; another table is converted first. Needs a terminal: without one the exit code is 2.
+Views: rows, columns, encodings, zone maps, the file; `?` lists the keys, `q` leaves. Any row of a
+file of any size is there at once; another table is converted first. Needs a terminal: without one
+the exit code is 2.
 
 Examples:
   staffa browse trips.staffa

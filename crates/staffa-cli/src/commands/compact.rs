@@ -14,8 +14,9 @@ use crate::terminal::interrupt;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Keys of the table's folders, as in year=2026, name the new folders as well; rows are sorted within them. The folder must
-have no Staffa files, and must not be the table's own, whose readers would see every row twice.
+Keys of the table's folders, as in year=2026, name the new folders as well; rows are sorted within
+them. The folder must have no Staffa files, and must not be the table's own, whose readers would
+see every row twice.
 
 Examples:
   staffa compact trips --to compacted

@@ -13,9 +13,10 @@ use crate::terminal::text::{bytes, counted};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The index is the Staffa file _staffa_metadata of the folder. Where it has a file as the listing of the folder shows it, of
-the same bytes and the same version or time, the file is opened without a request, and not read at all where a filter
-excludes it. Other files are opened as they are: an old index costs requests, and decides nothing.
+The index is the Staffa file _staffa_metadata of the folder. Where it has a file as the listing of
+the folder shows it, of the same bytes and the same version or time, the file is opened without a
+request, and not read at all where a filter excludes it. Other files are opened as they are: an
+old index costs requests, and decides nothing.
 
 Examples:
   staffa index s3://bucket/trips/

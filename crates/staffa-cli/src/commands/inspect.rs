@@ -18,8 +18,8 @@ const BOUND_WIDTH: usize = 24;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Smallest and largest values are those of the zone maps: of floats without NaN (`staffa aggregate` has NaN above all
-else); of text at most 16 bytes, marked ≥ and ≤ where they are cut off.
+Smallest and largest values are those of the zone maps: of floats without NaN (`staffa aggregate`
+has NaN above all else); of text at most 16 bytes, marked ≥ and ≤ where they are cut off.
 
 Examples:
   staffa inspect trips.staffa

@@ -22,9 +22,10 @@ const MAX_AUTO_BYTES: u64 = 2_000_000_000;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-The page is one file and loads nothing from elsewhere. It shows the distribution, the smallest and the largest value of
-each column, the bytes of columns and encodings (a treemap), encoding trees and zone maps, the size as Parquet, metadata,
-and some rows as they are: consider who may read them.
+The page is one file and loads nothing from elsewhere. It shows the distribution, the smallest and
+the largest value of each column, the bytes of columns and encodings (a treemap), encoding trees
+and zone maps, the size as Parquet, metadata, and some rows as they are: consider who may read
+them.
 
 Examples:
   staffa report trips.staffa -o trips.html

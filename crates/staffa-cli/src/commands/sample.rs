@@ -1,4 +1,4 @@
-//! `sample`: some rows by chance, each as likely as any other.
+//! `sample`: random rows, each as likely as any other.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;

@@ -32,9 +32,9 @@ const MAX_FILES: usize = 1000;
 #[command(
     group = clap::ArgGroup::new("how").required(true).args(["rows", "by"]),
     after_help = "\
---rows writes part-00001.staffa, part-00002.staffa and so on for an output part.staffa. --by writes folders of Hive,
-city=Oban/part.staffa, into the folder of the output; the column is left out of the files, and comes back when the
-folder is read.
+--rows writes part-00001.staffa, part-00002.staffa and so on for an output part.staffa. --by
+writes folders of Hive, city=Oban/part.staffa, into the folder of the output; the column is left
+out of the files, and comes back when the folder is read.
 
 Examples:
   staffa split trips.staffa part.staffa --rows 1000000

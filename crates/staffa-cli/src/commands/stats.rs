@@ -31,9 +31,9 @@ const WIDTH: usize = 24;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-NULLs, distinct values, the smallest, the largest and the mean, the most frequent values with their numbers. Every row
-is read; `staffa inspect` has NULLs and bounds of a Staffa file at once. Floats are in total order: NaN is greater than
-all else, and max is NaN where a NaN occurs.
+NULLs, distinct values, the smallest, the largest and the mean, the most frequent values with
+their numbers. Every row is read; `staffa inspect` has NULLs and bounds of a Staffa file at once.
+Floats are in total order: NaN is greater than all else, and max is NaN where a NaN occurs.
 
 Examples:
   staffa stats trips.staffa

@@ -211,7 +211,8 @@ impl Coded {
         let mut coded = Self::with_capacity(chunk_codes.len());
         for (row, code) in (0u32..).zip(chunk_codes) {
             let place = known.get_mut(*code as usize);
-            let place = place.ok_or_else(|| Error::internal("a code that its chunk has not"))?;
+            let place = place
+                .ok_or_else(|| Error::internal("a code beyond the chunk's distinct values"))?;
             if *place == 0 {
                 coded.firsts.push(row);
                 *place = coded.firsts.len() as u32;

@@ -27,7 +27,7 @@ pub struct Info {
     pub decode_picos: u32,
     /// Whether it derives a column from reference columns: never chosen for a column alone.
     pub needs_reference: bool,
-    /// What a frequent value takes beside others.
+    /// Bits of a frequent value relative to those of others.
     pub bits: Bits,
     /// Whether an estimate looks at all values, since a sample cannot show the gain.
     pub estimates_from_all_values: bool,
@@ -75,7 +75,7 @@ pub enum Availability {
     ByName,
 }
 
-/// What a frequent value takes beside others.
+/// Bits of a frequent value relative to those of others.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Bits {
     /// As many bits as any other, about.

@@ -258,8 +258,9 @@ impl Contents for Codes<'_> {
 /// The codes of one vector, unpacked.
 struct Unpacked<'c, 'a> {
     all: &'c Codes<'a>,
-    /// The vector in the buffer.
+    /// The vector in the buffer, and its values.
     vector: usize,
+    len: usize,
     buffer: [u8; VECTOR],
 }
 
@@ -268,6 +269,7 @@ impl<'c, 'a> Unpacked<'c, 'a> {
         Self {
             all,
             vector: usize::MAX,
+            len: 0,
             buffer: [0; VECTOR],
         }
     }
@@ -277,13 +279,15 @@ impl<'c, 'a> Unpacked<'c, 'a> {
         let (mut next, mut places) = (span.start, out);
         while !places.is_empty() {
             if self.vector != next / VECTOR {
-                self.vector = next / VECTOR;
-                self.all.codes.unpack(self.vector, &mut self.buffer)?;
+                let vector = next / VECTOR;
+                self.len = self.all.codes.unpack(vector, &mut self.buffer)?.len();
+                self.vector = vector;
             }
-            let left = VECTOR - next % VECTOR;
-            let (part, rest) = places.split_at_mut(left.min(places.len()));
-            let codes = self.buffer.get(next % VECTOR..);
-            let codes = codes.ok_or_else(|| Error::internal("codes end before their vector"))?;
+            let at = next % VECTOR;
+            let (part, rest) = places.split_at_mut((VECTOR - at).min(places.len()));
+            let codes = self.buffer.get(..self.len);
+            let codes = codes.and_then(|codes| codes.get(at..at + part.len()));
+            let codes = codes.ok_or_else(|| Error::internal("codes end before their span"))?;
             for (place, code) in part.iter_mut().zip(codes) {
                 *place = *entry(&self.all.table, *code);
             }

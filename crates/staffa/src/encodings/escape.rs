@@ -302,7 +302,8 @@ impl<T: Integer> Decoder<T> for Escaped<'_, T> {
         self.values.take(rows, cx, out)?;
         let (mut numbers, mut at) = (Vec::new(), 0);
         for (v, rows) in by_vector(rows) {
-            let found = out.get(at..at + rows.len()).unwrap_or_default();
+            let found = out.get(at..at + rows.len());
+            let found = found.ok_or_else(|| Error::internal("a place for each row expected"))?;
             if found.contains(&self.escape) {
                 self.number(v, rows, cx, &mut numbers)?;
             }

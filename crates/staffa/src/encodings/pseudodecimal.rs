@@ -137,8 +137,8 @@ impl<T: FloatBits + Decodable> Decimals<'_, T> {
                     "exponents below {EXPONENTS} expected, found {most}"
                 );
                 for ((place, digits), exponent) in out.iter_mut().zip(digits).zip(exponents) {
-                    // There is a power for each, as checked.
-                    let power = POWERS.get(usize::from(*exponent)).copied().unwrap_or(0.0);
+                    let power = POWERS.get(usize::from(*exponent));
+                    let power = power.ok_or_else(|| Error::internal("exponents are checked"))?;
                     *place = T::from_f64(f64::from(*digits as i32) * power);
                 }
                 Ok(())

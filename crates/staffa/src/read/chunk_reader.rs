@@ -123,7 +123,7 @@ impl<'f> ChunkReader<'f> {
         Ok(opened)
     }
 
-    /// That the shared dictionaries can be decoded, whether blocks use them or not.
+    /// Checks that the shared dictionaries can be decoded, whether blocks use them or not.
     pub fn check_shared(&self) -> Result<()> {
         let check = || {
             let shared = self.shared(true)?;

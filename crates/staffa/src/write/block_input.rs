@@ -47,6 +47,9 @@ pub(crate) fn block_inputs(array: &LeafArray, block_rows: usize) -> Result<Vec<B
 impl<'a> BlockInput<'a> {
     /// Of `len` rows of a leaf.
     pub(crate) fn of(array: &'a LeafArray, start: usize, len: usize) -> Result<Self> {
+        if start + len > array.values.len() {
+            return Err(Error::internal("a block beyond the end of its leaf"));
+        }
         let validity = array.validity.as_ref().map(|v| v.slice(start, len));
         let valid = validity.as_ref().map_or(len, Bitmap::count_ones);
         let validity = validity.filter(|_| valid < len);

@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
-/// Bytes that are asked for ahead at any rate.
+/// Least bytes to ask for ahead.
 const LEAST: u64 = 40 << 20;
-/// What is on its way takes as long.
+/// Ask for what the link delivers in this time.
 const AHEAD: Duration = Duration::from_millis(320);
 
 /// The bytes that a link has brought since the first request.

@@ -217,7 +217,7 @@ impl Steps {
                 return Ok(Step::Needs(self.requests.send(false)));
             }
             let Stage::Rows(tasks) = &mut first.stage else {
-                return Err(Error::internal("a window that has not gone on"));
+                return Err(Error::internal("a window that did not advance"));
             };
             if let Some(task) = tasks.pop_front() {
                 let batch = self.threads.run(|| self.plan.rows(&task))?;

@@ -110,8 +110,8 @@ impl ScanTask {
         within
     }
 
-    /// That the columns of a predicate have the rows of the row group, before bits are allocated for
-    /// these: it may declare any number.
+    /// Checks that the columns of a predicate have the rows of the row group, before bits are
+    /// allocated for these: it may declare any number.
     fn check_rows(&self, node: &Node) -> Result<()> {
         let column = match node {
             Node::All(parts) | Node::Any(parts) => {

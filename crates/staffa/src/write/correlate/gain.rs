@@ -85,8 +85,7 @@ pub(super) fn best_derivations(
 }
 
 impl View {
-    /// How many times the bits that an estimate gives it the stream takes: differences are estimated
-    /// likewise, and come as near.
+    /// The stream's bytes as a multiple of its estimate; estimates of differences are corrected by it.
     fn above(&self) -> f64 {
         let now = self.bytes as f64 * 8.0 / self.len as f64;
         let mut words: Vec<i64> = self.words.iter().map(|word| *word as i64).collect();
