@@ -214,9 +214,10 @@ def test_requests_are_made_after_a_fork(bucket: str, tmp_path: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_interrupt_ends_a_wait() -> None:
+@pytest.mark.parametrize("call", ["staffa.open(url)", "staffa.write_table({'n': [1]}, url, overwrite=True)"])
+def test_interrupt_ends_a_wait(call: str) -> None:
     """Ctrl-C while a server does not answer: the exception comes at once, not after the retries."""
-    program = """
+    program = f"""
 import os, signal, socket, threading, time
 import staffa
 
@@ -225,7 +226,8 @@ silent = socket.create_server(("127.0.0.1", 0))
 threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
 start = time.monotonic()
 try:
-    staffa.open(f"http://127.0.0.1:{silent.getsockname()[1]}/table.staffa")
+    url = f"http://127.0.0.1:{{silent.getsockname()[1]}}/table.staffa"
+    {call}
 except KeyboardInterrupt:
     print("interrupted" if time.monotonic() - start < 5 else "late")
 """

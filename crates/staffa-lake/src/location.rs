@@ -47,6 +47,24 @@ pub fn is_url(text: &str) -> bool {
     scheme.is_some_and(|scheme| scheme.len() > 1 && is_scheme(scheme))
 }
 
+/// Refuses what a parser of URLs leaves out without a word, so that two keys would be one object.
+fn refuse_dropped(url: &Url, text: &str) -> std::result::Result<(), &'static str> {
+    if url.fragment().is_some() {
+        return Err("`#` in a URL is written %23");
+    }
+    if text.contains(|c: char| c.is_ascii_control()) || text.trim() != text {
+        return Err("spaces at the ends of a URL are written %20, control characters likewise");
+    }
+    let is_web = matches!(url.scheme(), "file" | "http" | "https");
+    let mut segments = text
+        .split('/')
+        .map(|part| part.replace("%2e", ".").replace("%2E", "."));
+    if !is_web && segments.any(|part| matches!(part.as_str(), "." | "..")) {
+        return Err("`.` and `..` are not taken as folders of a URL");
+    }
+    Ok(())
+}
+
 /// What a client is made of: the process, as connections of a parent process are not those of its
 /// child; scheme, host and bucket; settings.
 type ClientKey = (u32, String, Vec<(String, String)>);
@@ -69,7 +87,7 @@ impl Location {
     /// is made.
     pub fn parse(text: &str) -> Result<Self> {
         let wrong = |e: &dyn fmt::Display| Error::invalid(format!("{:?}: {e}", name_of(text)));
-        let mut url = Url::parse(text).map_err(|e| wrong(&e))?;
+        let url = Url::parse(text).map_err(|e| wrong(&e))?;
         let (scheme, _) = ObjectStoreScheme::parse(&url).map_err(|_| {
             let known = "s3, gs, az, abfss, http, https and file are known";
             wrong(&format!("no store for {:?}: {known}", url.scheme()))
@@ -86,7 +104,7 @@ impl Location {
             let what = "URLs with a query are not taken: set credentials in the environment";
             return Err(Error::invalid(format!("{name:?}: {what}")));
         }
-        url.set_fragment(None);
+        refuse_dropped(&url, text).map_err(|what| wrong(&what))?;
         let path = ObjectStoreScheme::parse(&url).map_err(|e| wrong(&e))?.1;
         let suffixes = !matches!(scheme, ObjectStoreScheme::MicrosoftAzure);
         #[cfg(feature = "disk-cache")]
@@ -339,6 +357,29 @@ fn retries() -> object_store::RetryConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_parser_would_leave_out_is_refused() {
+        let cases = [
+            ("s3://b/k#1.staffa", "%23"),
+            ("file:///k#1.staffa", "%23"),
+            ("s3://b/a\nb.staffa", "control"),
+            ("s3://b/k.staffa ", "%20"),
+            ("s3://b/a/../k.staffa", "`..`"),
+            ("s3://b/a/%2E%2e/k.staffa", "`..`"),
+        ];
+        for (url, why) in cases {
+            let error = Location::parse(url).unwrap_err().to_string();
+            assert!(error.contains(why), "{url:?}: {error}");
+        }
+        for url in [
+            "s3://b/a..b/k.staffa",
+            "s3://b/k%231.staffa",
+            "file:///a/../k.staffa",
+        ] {
+            Location::parse(url).unwrap();
+        }
+    }
 
     #[test]
     fn names_hold_no_secret() {

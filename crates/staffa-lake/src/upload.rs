@@ -45,6 +45,12 @@ impl Upload {
     /// again at the end, when the store itself refuses it if the object is of less than 16 MiB; parts
     /// of a larger one are joined without such a test.
     pub fn begin(location: Location, overwrite: bool) -> Result<Self> {
+        if location.name().ends_with('/') {
+            let name = location.name();
+            return Err(Error::invalid(format!(
+                "{name:?}: a name of an object expected, found a prefix"
+            )));
+        }
         let upload = Self {
             location: location.clone(),
             overwrite,

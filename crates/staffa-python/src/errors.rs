@@ -4,6 +4,7 @@
 //! also a `ValueError`) is one line of Python.
 
 use std::any::Any;
+use std::cell::RefCell;
 use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -39,7 +40,10 @@ pub(crate) fn run_interruptibly<T: Send>(
     cancel: &Cancel,
     work: impl FnOnce() -> staffa::Result<T> + Send,
 ) -> PyResult<T> {
-    let work = || catch_unwind(AssertUnwindSafe(|| on_own_threads(work)));
+    let work = || {
+        CANCEL.set(Some(cancel.clone()));
+        catch_unwind(AssertUnwindSafe(|| on_own_threads(work)))
+    };
     let (done, interrupted) = py.detach(|| {
         thread::scope(|scope| {
             let (finished, wait) = channel::<()>();
@@ -77,8 +81,17 @@ fn signals() -> PyResult<()> {
     })
 }
 
-/// An error with the exception of a signal's handler, such as `KeyboardInterrupt`.
+thread_local! {
+    /// What ends the work of this thread, if another one looks for signals meanwhile.
+    static CANCEL: RefCell<Option<Cancel>> = const { RefCell::new(None) };
+}
+
+/// An error with the exception of a signal's handler, such as `KeyboardInterrupt`, or once where another thread
+/// had it: what cleans up afterwards may wait.
 pub(crate) fn no_signal() -> io::Result<()> {
+    if CANCEL.with_borrow_mut(|own| own.take_if(|cancel| cancel.is_cancelled()).is_some()) {
+        return Err(io::Error::from(ErrorKind::Interrupted));
+    }
     signals().map_err(io::Error::other)
 }
 
