@@ -70,6 +70,10 @@ fn innermost(error: &StoreError) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(source) = cause.source() {
         cause = source;
+        // It names the key of the listing that no path can be.
+        if cause.is::<object_store::path::Error>() {
+            break;
+        }
     }
     without_urls(&cause.to_string())
 }

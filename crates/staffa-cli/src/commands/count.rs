@@ -36,13 +36,15 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<()> {
     let options = ScanOptions::new(&args.select)?;
     let found = discover(&args.files, &args.read)?;
-    let mut counts = Vec::with_capacity(found.len());
-    for file in &found {
-        counts.push((
-            file.path().display().to_string(),
-            count(file, args, &options)?,
-        ));
-    }
+    let mut counts = if options.filter.is_some() || args.read.skip_damaged {
+        count_table(&found, args, &options)?
+    } else {
+        let count = |file: &TableFile| {
+            let rows = count_all(file, args, &options)?;
+            Ok((file.path().display().to_string(), rows))
+        };
+        found.iter().map(count).collect::<Result<Vec<_>>>()?
+    };
     let total: u64 = counts.iter().map(|(_, rows)| rows).sum();
     if args.json {
         let files: Vec<_> = counts
@@ -65,22 +67,29 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     Ok(out.flush()?)
 }
 
-fn count(file: &TableFile, args: &Args, options: &ScanOptions) -> Result<u64> {
+/// The rows of each file of a table: its columns are those of all files, and damaged ones are left out.
+fn count_table(
+    files: &[TableFile],
+    args: &Args,
+    options: &ScanOptions,
+) -> Result<Vec<(String, u64)>> {
+    let dataset = Dataset::of_files(files, &args.read)?;
+    let progress = Progress::new(dataset.bytes, false);
+    let options = with_narrowest_column(options, &dataset.schema);
+    dataset.count(&options, &progress)
+}
+
+/// The rows of a file, whatever the columns of the others.
+fn count_all(file: &TableFile, args: &Args, options: &ScanOptions) -> Result<u64> {
     let dataset = Dataset::of_files(std::slice::from_ref(file), &args.read)?;
     options.check(&dataset.schema)?;
-    if let (None, Some(rows)) = (&options.filter, dataset.rows) {
+    if let Some(rows) = dataset.rows {
         return Ok(rows);
     }
     let progress = Progress::new(dataset.bytes, false);
     let options = with_narrowest_column(options, &dataset.schema);
-    let (_, batches) = dataset.scan(&options, &progress.meter())?;
-    let mut rows = 0;
-    for batch in batches {
-        let batch = batch?;
-        rows += batch.num_rows() as u64;
-        progress.batch(&batch, rows, false);
-    }
-    Ok(rows)
+    let counts = dataset.count(&options, &progress)?;
+    Ok(counts.into_iter().map(|(_, rows)| rows).sum())
 }
 
 /// One column is enough to count rows: the narrowest, if no columns are given.

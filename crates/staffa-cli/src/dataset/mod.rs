@@ -24,7 +24,7 @@ use crate::files::input::find;
 use crate::formats::bad_rows::BadRows;
 use crate::formats::scan::{Batches, ScanOptions, find_column};
 use crate::formats::{self, Format, ReadOptions, Table};
-use crate::terminal::progress::Meter;
+use crate::terminal::progress::{Meter, Progress};
 use crate::terminal::{interrupt, note};
 
 /// Files that stay open between `open` and `scan`; of thousands of files the rest are opened again.
@@ -130,18 +130,34 @@ impl Dataset {
         self.files.queue.len() == 1 && self.files.keys.is_empty() && formats.all(skips)
     }
 
+    /// Names of the files, and the number of their rows that `options` keep.
+    pub(crate) fn count(
+        mut self,
+        options: &ScanOptions,
+        progress: &Progress,
+    ) -> Result<Vec<(String, u64)>> {
+        options.check(&self.schema)?;
+        let (options, meter) = (self.files.with_bad_rows(options)?, progress.meter());
+        let (mut counts, mut total) = (Vec::new(), 0);
+        while let Some((source, batches)) = self.files.scan_file(&options, &meter)? {
+            let before = total;
+            for batch in batches.into_iter().flatten() {
+                let batch = batch?;
+                total += batch.num_rows() as u64;
+                progress.batch(&batch, total, false);
+            }
+            counts.push((source.name(), total - before));
+        }
+        Ok(counts)
+    }
+
     /// Reads the rows and columns of `options`; returns their schema and batches.
     pub(crate) fn scan(self, options: &ScanOptions, meter: &Meter) -> Result<(SchemaRef, Batches)> {
         let output = options.check(&self.schema)?;
-        let mut options = options.clone();
-        let read = &self.files.options;
-        if let Some(path) = &read.skip_bad_rows {
-            options.bad_rows = Some(BadRows::create(path)?);
-        }
         let scan = Scan {
+            options: self.files.with_bad_rows(options)?,
             files: self.files,
             output: output.clone(),
-            options,
             meter: meter.clone(),
             current: None,
         };
@@ -150,32 +166,53 @@ impl Dataset {
 }
 
 impl Files {
+    fn with_bad_rows(&self, options: &ScanOptions) -> Result<ScanOptions> {
+        let mut options = options.clone();
+        if let Some(path) = &self.options.skip_bad_rows {
+            options.bad_rows = Some(BadRows::create(path)?);
+        }
+        Ok(options)
+    }
+
     /// The batches of the next file that may have rows.
     fn scan_next(&mut self, options: &ScanOptions, meter: &Meter) -> Result<Option<Batches>> {
-        while let Some((source, table)) = self.queue.pop_front() {
-            let keys = self.keys.next_file()?;
-            let table = match table {
-                Some(table) => table,
-                None if self.keys.exclude(&keys, options)? => continue,
-                None => formats::open(source.format, &source.input, &self.options)?,
-            };
-            let own = table.schema();
-            let file = OneFile {
-                name: source.name(),
-                all: self.keys.with_columns(&self.schema),
-                // Text is parsed as the type that holds the values of all files.
-                own: if source.format.is_text() {
-                    self.schema_of(&own)
-                } else {
-                    own
-                },
-                keys,
-            };
-            if let Some(batches) = file.scan(table, options, meter.clone())? {
-                return Ok(Some(batches));
+        while let Some((_, batches)) = self.scan_file(options, meter)? {
+            if batches.is_some() {
+                return Ok(batches);
             }
         }
         Ok(None)
+    }
+
+    /// The next file, and its batches; no batches if none of its rows can match.
+    fn scan_file(
+        &mut self,
+        options: &ScanOptions,
+        meter: &Meter,
+    ) -> Result<Option<(Source, Option<Batches>)>> {
+        let Some((source, table)) = self.queue.pop_front() else {
+            return Ok(None);
+        };
+        let keys = self.keys.next_file()?;
+        let table = match table {
+            Some(table) => table,
+            None if self.keys.exclude(&keys, options)? => return Ok(Some((source, None))),
+            None => formats::open(source.format, &source.input, &self.options)?,
+        };
+        let own = table.schema();
+        let file = OneFile {
+            name: source.name(),
+            all: self.keys.with_columns(&self.schema),
+            // Text is parsed as the type that holds the values of all files.
+            own: if source.format.is_text() {
+                self.schema_of(&own)
+            } else {
+                own
+            },
+            keys,
+        };
+        let batches = file.scan(table, options, meter.clone())?;
+        Ok(Some((source, batches)))
     }
 
     /// The columns of a file in its own order, with the types that hold the values of all files.

@@ -280,6 +280,33 @@ fn folders_wildcards_and_their_keys_are_one_table() {
 }
 
 #[test]
+fn a_filtered_count_has_the_columns_of_all_files() {
+    let program = Program::new();
+    for (file, rows) in [
+        ("k=1/t", "a,b\n1,2\n3,4\n"),
+        ("k=x/t", "a,b\n1,2\n"),
+        ("k=x/u", "c\n5\n"),
+    ] {
+        let path = program.path(&format!("d/{file}"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        program.write("t.csv", rows);
+        let line = format!("convert -q t.csv d/{file}.staffa");
+        program.run(&line).succeeds();
+    }
+    let total = |options: &str| {
+        let said = program
+            .run(&format!("count d {options}"))
+            .ends_well()
+            .text();
+        said.lines().last().unwrap().to_owned()
+    };
+    assert_eq!(total("--where \"k = 'x'\""), "2  total");
+    assert_eq!(total("--where \"c = 5 or a = 1\""), "3  total");
+    program.write("d/k=1/bad.staffa", "no file");
+    assert_eq!(total("--skip-damaged"), "4  total");
+}
+
+#[test]
 fn files_that_lack_columns_or_have_narrower_types_are_one_table() {
     let program = Program::new();
     for ending in ["staffa", "parquet", "arrow"] {
