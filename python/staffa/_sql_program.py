@@ -48,6 +48,9 @@ def main(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
+        # What DuckDB makes of Ctrl-C.
+        if isinstance(error, RuntimeError) and str(error) == "Query interrupted":
+            return 130
         code = _exit_code(error)
         if code is None:
             raise

@@ -160,6 +160,6 @@ def test_names_of_files(con: duckdb.DuckDBPyConnection) -> None:
     rows = con.execute("SELECT x FROM read_staffa('*.staffa', filename = 'f') WHERE f = 'b.staffa'").fetchall()
     assert rows == [(3,)]
     assert con.execute("SELECT f FROM read_staffa('a.staffa', filename = 'f') LIMIT 1").fetchall() == [("a.staffa",)]
-    for wrong in ("filename = 3", "union_by_name = 'perhaps'", "hive_partitioning = [1]"):
+    for wrong in ("filename = 'x'", "filename = 3", "union_by_name = 'perhaps'", "hive_partitioning = [1]"):
         with pytest.raises(duckdb.Error):
             con.execute(f"FROM read_staffa('*.staffa', {wrong})")

@@ -63,6 +63,14 @@ impl FileSet {
         };
         let files = paths.into_iter().zip(constants).map(open);
         let files = files.collect::<Result<Vec<_>>>()?;
+        if let Some(name) = &options.filename {
+            let taken = |source: &SourceFile| source.file.schema().column_with_name(name).is_some();
+            if let Some(SourceFile { path, .. }) = files.iter().find(|source| taken(source)) {
+                return Err(Error::invalid_input(format!(
+                    "filename: {path} has a column {name:?} already: give another name"
+                )));
+            }
+        }
         let schema = Arc::new(Union::of(&files, options.union_by_name)?);
         let fields = schema.fields().iter().map(|field| unfold::field(field));
         let output_schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
