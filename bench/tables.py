@@ -40,14 +40,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Size, write and scan of whole tables beside Parquet by pyarrow.")
     parser.add_argument("folder", type=Path, help="Parquet tables")
     parser.add_argument("--profile", default="balanced", choices=["fast", "balanced", "small"])
-    parser.add_argument("--no-relate", action="store_true", help="every column by itself")
+    parser.add_argument("--no-derived-columns", action="store_true", help="every column by itself")
     parser.add_argument("--no-verify", action="store_true", help="blocks are not decoded again when written")
     parser.add_argument("--codec", default="zstd", choices=["zstd", "snappy"], help="of Parquet")
     parser.add_argument("--record", action="store_true", help="the means in results/tables.json")
     args = parser.parse_args()
-    if args.record and (args.codec != "zstd" or args.no_relate or args.no_verify):
+    if args.record and (args.codec != "zstd" or args.no_derived_columns or args.no_verify):
         parser.error("--record is for profiles beside Zstandard")
-    options = {"profile": args.profile, "relate": not args.no_relate, "verify": not args.no_verify}
+    options = {"profile": args.profile, "derived_columns": not args.no_derived_columns, "verify": not args.no_verify}
     level = {"zstd": 3, "snappy": None}[args.codec]
     paths = sorted(args.folder.glob("*.parquet"))
     if not paths:

@@ -163,7 +163,7 @@ def _why_lines(column: dict[str, Any]) -> Iterator[str]:
         how = " with ".join(
             [*([each["encoding"]] if each["encoding"] else []), *(["validity"] if each["validity"] else [])]
         )
-        size = _instead(each["told"], each["alone"], each["encoded"])
+        size = _instead(each["derived"], each["alone"], each["encoded"])
         outcome = "used" if each["taken"] else each["reason"]
         yield f"  derived from {', '.join(each['by'])} ({how}): {size}: {outcome}"
 

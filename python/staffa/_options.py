@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
@@ -27,6 +28,7 @@ class WriteOptions(TypedDict, total=False):
     chunk_statistics: bool
     row_group_rows: int | None
     threads: int | None
+    derived_columns: bool
     relate: bool
     verify: bool
     overwrite: bool
@@ -44,6 +46,7 @@ def checked(options: WriteOptions) -> dict[str, Any]:
         raise InvalidArgumentError(f"access must be 'scan' or 'random', found {access!r}")
     if edition is not None and not isinstance(edition, str):
         raise InvalidArgumentError(f"edition must be 'core-1', found {edition!r}")
+    derived_columns = of_former_name(options["relate"]) if "relate" in options else options.get("derived_columns", True)
     return {
         "profile": profile,
         "column_profiles": _names("column_profiles", options.get("column_profiles"), "profiles"),
@@ -56,10 +59,16 @@ def checked(options: WriteOptions) -> dict[str, Any]:
         "chunk_statistics": bool(options.get("chunk_statistics", False)),
         "row_group_rows": whole_number("row_group_rows", options.get("row_group_rows"), 1),
         "threads": whole_number("threads", options.get("threads"), 1),
-        "relate": bool(options.get("relate", True)),
+        "derived_columns": bool(derived_columns),
         "verify": bool(options.get("verify", True)),
         "overwrite": bool(options.get("overwrite", True)),
     }
+
+
+def of_former_name(relate: bool) -> bool:
+    """`derived_columns` as it is given by its former name."""
+    warnings.warn("relate is deprecated, use derived_columns", DeprecationWarning, stacklevel=3)
+    return relate
 
 
 def _listed(without: Any) -> list[str]:

@@ -222,7 +222,7 @@ def _write(relation: Any, output: str, force: bool) -> int:
         return 0
     with tempfile.TemporaryDirectory(prefix="staffa-") as folder:
         result = str(Path(folder, "result.staffa"))
-        summary = write_table(relation, result, profile="fast", relate=False)
+        summary = write_table(relation, result, profile="fast", derived_columns=False)
         options = ["--force"] if force else []
         code = _staffa.cli(["staffa", "convert", "--quiet", *options, "--", result, output])
     if code == 0:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._input import as_batches
-from staffa._options import Profile
+from staffa._options import Profile, of_former_name
 from staffa._sort_key import SortKey
 from staffa._writer import Writer, WriteSummary
 
@@ -55,9 +55,10 @@ def write_table(
     chunk_statistics: bool = False,
     row_group_rows: int | None = None,
     threads: int | None = None,
-    relate: bool = True,
+    derived_columns: bool = True,
     verify: bool = True,
     overwrite: bool = True,
+    relate: bool | None = None,
 ) -> WriteSummary:
     """Writes a table to a file.
 
@@ -91,10 +92,11 @@ def write_table(
             row group, which `File.chunk_statistics` returns.
         row_group_rows: Maximum number of rows per row group; by default 1,048,576, fewer for wide rows.
         threads: Threads to encode with; by default all that the process may use.
-        relate: Derive columns from reference columns if that is smaller; a read of a derived column also reads its
+        derived_columns: Derive columns from reference columns if that is smaller; a read of a derived column also reads its
             reference columns. Not with "fast".
         verify: Decode each block and compare it with the data before it is written.
         overwrite: Replace an existing file; otherwise it is a `FileExistsError`.
+        relate: The former name of `derived_columns`.
 
     An exception of an iterator in Python passes as it is. After an exception, Ctrl-C among them, nothing is left of the
     file, and one that was there before stays.
@@ -135,7 +137,7 @@ def write_table(
         chunk_statistics=chunk_statistics,
         row_group_rows=row_group_rows,
         threads=threads,
-        relate=relate,
+        derived_columns=derived_columns if relate is None else of_former_name(relate),
         verify=verify,
         overwrite=overwrite,
     ) as writer:

@@ -86,6 +86,20 @@ def test_statistics_name_the_sources_of_derived_columns(tmp_path):
     assert sorted(map(len, found.values())) == [0, 1, 1], found
 
 
+def test_relate_is_the_former_name_of_derived_columns(tmp_path):
+    a = np.random.default_rng(1).integers(0, 10**9, 100_000)
+    table, path = pa.table({"a": a, "b": a + 5}), tmp_path / "t.staffa"
+    derived = staffa.write_table(table, path).file_bytes
+    alone = staffa.write_table(table, path, derived_columns=False).file_bytes
+    assert derived < 0.6 * alone
+    with pytest.warns(DeprecationWarning, match="relate is deprecated, use derived_columns"):
+        staffa.write_table(table, path, relate=False)
+    assert path.stat().st_size == alone
+    with pytest.warns(DeprecationWarning), staffa.Writer(path, table.schema, relate=False) as writer:
+        writer.write(table)
+    assert path.stat().st_size == alone
+
+
 def test_an_edition_leaves_codecs_out(tmp_path):
     path = tmp_path / "t.staffa"
     table = pa.table({"x": np.random.default_rng(1).normal(size=50_000).cumsum().round(6)})

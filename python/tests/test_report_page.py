@@ -132,7 +132,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 def reported(folder: Path, table: pa.Table) -> Path:
     pq.write_table(table, folder / "t.parquet")
-    for line in ("convert -q --no-relate t.parquet t.staffa", "report -q t.staffa -o t.html"):
+    for line in ("convert -q --no-derived-columns t.parquet t.staffa", "report -q t.staffa -o t.html"):
         subprocess.run([*PROGRAM, *line.split()], cwd=folder, check=True)
     return folder / "t.html"
 

@@ -49,7 +49,7 @@ def test_why(stored: Callable[..., staffa.File]) -> None:
     assert a["shared"]["reason"] or a["shared"]["taken"]
     taken = [each for each in b["relations"] if each["taken"]]
     assert [(each["encoding"], each["by"]) for each in taken] == [("difference", ["a"])]
-    assert taken[0]["told"] < 0.7 * taken[0]["alone"]
+    assert taken[0]["derived"] < 0.7 * taken[0]["alone"]
     assert "derived from a (difference): " in str(why)
     assert repr(why).endswith("columns>")
     assert str(file.why("b")).count("chosen: ") == 1

@@ -80,7 +80,7 @@ pub fn run(folder: &str) -> Result<Value> {
                 there.clone_from(&all);
             }
             let mut options = options();
-            options.relate = i > steps.len();
+            options.derived_columns = i > steps.len();
             options.without = all
                 .iter()
                 .filter(|name| !there.contains(name))

@@ -105,13 +105,13 @@ impl Entry {
             "row_group_bytes" => options.row_group_bytes = self.parse()?,
             "block_rows" => options.block_rows = self.parse()?,
             "threads" => options.threads = Some(self.parse()?),
-            "relate" => options.relate = self.parse()?,
+            "derived_columns" | "relate" => options.derived_columns = self.parse()?,
             "verify" => options.verify = self.parse()?,
             "overwrite" => options.overwrite = self.parse()?,
             _ => {
                 return Err(self.unknown(
                     "profile, access, edition, without, sort_order, chunk_statistics, row_group_rows, \
-                     row_group_bytes, block_rows, threads, relate, verify or overwrite, to write a file",
+                     row_group_bytes, block_rows, threads, derived_columns, verify or overwrite, to write a file",
                 ));
             }
         }

@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     match program::run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("staffa-sql: {}", program::told(e.as_ref()));
+            eprintln!("staffa-sql: {}", program::message(e.as_ref()));
             ExitCode::FAILURE
         }
     }

@@ -46,8 +46,8 @@ impl RemoteParts {
         let location = object.meta().location.clone();
         let place = |e| files::error(&location, e);
         let partitions = wanted.partitions.max(1) as u64;
-        let ahead_bytes = (AHEAD_BYTES / partitions).max(LEAST_AHEAD_BYTES);
-        let scan = scan_of(file, &plan, wanted).ahead_bytes(ahead_bytes);
+        let prefetch_bytes = (AHEAD_BYTES / partitions).max(LEAST_AHEAD_BYTES);
+        let scan = scan_of(file, &plan, wanted).prefetch_bytes(prefetch_bytes);
         let cut = Cut::new(&scan, file, &plan, wanted).map_err(place)?;
         let mut splits = cut.splits(&[]).map_err(place)?;
         if wanted.reversed {

@@ -33,7 +33,7 @@ pub(crate) struct Options {
     chunk_statistics: bool,
     row_group_rows: Option<usize>,
     threads: Option<usize>,
-    relate: bool,
+    derived_columns: bool,
     verify: bool,
     overwrite: bool,
 }
@@ -55,7 +55,7 @@ impl Options {
         options.chunk_statistics = self.chunk_statistics;
         options.row_group_rows = self.row_group_rows.unwrap_or(options.row_group_rows);
         options.threads = self.threads;
-        options.relate = self.relate;
+        options.derived_columns = self.derived_columns;
         options.verify = self.verify;
         options.overwrite = self.overwrite;
         Ok(options)

@@ -50,7 +50,7 @@ fn options_are_set_by_a_chain() {
         .row_group_bytes(1 << 20)
         .block_rows(1024)
         .threads(2)
-        .relate(false)
+        .derived_columns(false)
         .verify(false)
         .overwrite(false)
         .cancel(cancel.clone());
@@ -68,7 +68,7 @@ fn options_are_set_by_a_chain() {
     (fields.row_group_rows, fields.row_group_bytes) = (1000, 1 << 20);
     fields.block_rows = 1024;
     fields.threads = Some(2);
-    (fields.relate, fields.verify, fields.overwrite) = (false, false, false);
+    (fields.derived_columns, fields.verify, fields.overwrite) = (false, false, false);
     assert_eq!(format!("{chain:?}"), format!("{fields:?}"));
     cancel.cancel();
     assert!(chain.cancel.is_cancelled());

@@ -81,7 +81,7 @@ fn sources(file: &staffa::File) -> Vec<String> {
         .columns
         .into_iter()
         .flat_map(|leaf| leaf.chunks);
-    chunks.flat_map(|chunk| chunk.told_by).collect()
+    chunks.flat_map(|chunk| chunk.references).collect()
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn derived_columns_come_back() {
             sources(&file)
         );
         let mut alone = sized(3000, 1024);
-        alone.relate = false;
+        alone.derived_columns = false;
         let alone = write(std::slice::from_ref(&batch), alone);
         assert!(sources(&alone).is_empty() && file.nbytes() < alone.nbytes());
         file.verify(&mut |_| {}).unwrap();

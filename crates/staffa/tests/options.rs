@@ -272,7 +272,7 @@ fn a_column_has_a_profile_of_its_own() {
             .iter()
             .map(|(path, profile)| ((*path).to_owned(), *profile))
             .collect();
-        (options.relate, options.profile) = (false, Profile::Fast);
+        (options.derived_columns, options.profile) = (false, Profile::Fast);
         let file = write(std::slice::from_ref(&batch), options);
         assert_eq!(column(&read(file.scan()), 1), rows(batch.column(1)));
         let bytes = file

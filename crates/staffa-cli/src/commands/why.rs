@@ -106,7 +106,7 @@ fn print_relations(out: &mut dyn Write, relations: &[RelationWhy]) -> Result<()>
             format!(
                 "{}{} instead of {}",
                 if relation.encoded { "" } else { "about " },
-                bytes(relation.told),
+                bytes(relation.derived),
                 bytes(relation.alone)
             ),
             outcome.to_owned(),

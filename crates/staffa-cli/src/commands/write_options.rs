@@ -52,8 +52,8 @@ pub(super) struct StaffaOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Do not derive columns from reference columns
-    #[arg(long)]
-    no_relate: bool,
+    #[arg(long, alias = "no-relate")]
+    no_derived_columns: bool,
     /// Do not decode and compare each block before it is written
     #[arg(long)]
     no_verify: bool,
@@ -78,7 +78,7 @@ impl StaffaOptions {
         options.sort_order.clone_from(&self.sorted_by);
         options.chunk_statistics = self.chunk_statistics;
         options.threads = self.threads();
-        options.relate = !self.no_relate;
+        options.derived_columns = !self.no_derived_columns;
         options.verify = !self.no_verify;
         options.overwrite = overwrite;
         options.cancel = interrupt::cancel();
@@ -102,7 +102,7 @@ impl StaffaOptions {
             ("--sorted-by", !self.sorted_by.is_empty()),
             ("--chunk-statistics", self.chunk_statistics),
             ("--row-group-rows", self.row_group_rows.is_some()),
-            ("--no-relate", self.no_relate),
+            ("--no-derived-columns", self.no_derived_columns),
             ("--no-verify", self.no_verify),
         ];
         match given.iter().find(|(_, given)| *given) {

@@ -55,7 +55,13 @@ fn stored(table: &RecordBatch) -> tempfile::TempDir {
     writer.close().unwrap();
     fine(&staffa(
         folder.path(),
-        &["convert", "-q", "--no-relate", "t.parquet", "t.staffa"],
+        &[
+            "convert",
+            "-q",
+            "--no-derived-columns",
+            "t.parquet",
+            "t.staffa",
+        ],
     ));
     folder
 }

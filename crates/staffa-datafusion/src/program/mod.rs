@@ -2,11 +2,11 @@
 
 mod cost;
 mod counted;
+mod message;
 mod output;
 mod stats;
 mod stores;
 mod tables;
-mod told;
 
 use std::error::Error;
 use std::io::Read;
@@ -23,8 +23,8 @@ use staffa_lake::DiskCache;
 
 use self::cost::{Model, cpu_time};
 use self::counted::Requests;
+pub use self::message::message;
 use self::stores::Stores;
-pub use self::told::told;
 
 /// Errors of DataFusion, and the program's own messages.
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;

@@ -11,7 +11,7 @@ use datafusion::datasource::listing::{
 use datafusion::prelude::SessionContext;
 use glob::Pattern;
 
-use super::{Result, stores, told};
+use super::{Result, message, stores};
 
 /// Registers a table given as `name=path`.
 pub async fn add(ctx: &SessionContext, table: &str) -> Result<()> {
@@ -19,7 +19,7 @@ pub async fn add(ctx: &SessionContext, table: &str) -> Result<()> {
         return Err(format!("--table: NAME=PATH expected, found '{table}'").into());
     };
     let added = add_named(ctx, name, path).await;
-    added.map_err(|e| format!("--table {name}: {}", told(e.as_ref())).into())
+    added.map_err(|e| format!("--table {name}: {}", message(e.as_ref())).into())
 }
 
 async fn add_named(ctx: &SessionContext, name: &str, path: &str) -> Result<()> {

@@ -167,7 +167,7 @@ impl Sorter {
         self.folder = Some(folder);
         let options = WriteOptions::new()
             .profile(staffa::Profile::Fast)
-            .relate(false);
+            .derived_columns(false);
         let mut writer = Writer::create(&path, self.schema.clone(), options)?;
         writer.write(&sorted)?;
         writer.finish()?;

@@ -102,7 +102,7 @@ pub struct ChunkInfo {
     /// The exact sum of its values, where the file has statistics of chunks.
     pub sum: Option<String>,
     /// Its reference columns, where it is derived.
-    pub told_by: Vec<String>,
+    pub references: Vec<String>,
     /// The parts that its blocks share.
     pub shared_parts: Vec<PartInfo>,
     /// Its blocks.
@@ -260,7 +260,7 @@ impl File {
             block_rows: content.block_rows,
             nulls: content.blocks.iter().map(|b| b.zone.nulls).sum(),
             sum: None,
-            told_by: self.references(chunk),
+            references: self.references(chunk),
             shared_parts: chunk.shared.iter().map(part).collect(),
             blocks: chunk.blocks.iter().map(block).collect(),
         }

@@ -81,8 +81,8 @@ pub struct RelationWhy {
     /// Bytes of what was compared, alone: one block, or all where all were encoded.
     pub alone: u64,
     /// Bytes of the same, derived.
-    pub told: u64,
-    /// Whether `told` was encoded; else it is an estimate.
+    pub derived: u64,
+    /// Whether `derived` was encoded; else it is an estimate.
     pub encoded: bool,
     /// Whether the column is derived so.
     pub taken: bool,
@@ -107,7 +107,7 @@ impl File {
     /// let why = staffa::File::from_bytes(bytes)?.why()?;
     /// let relation = why.iter().flat_map(|column| &column.relations).find(|relation| relation.taken).unwrap();
     /// assert_eq!(relation.encoding, Some("difference"));
-    /// assert!(relation.told < relation.alone);
+    /// assert!(relation.derived < relation.alone);
     /// # Ok(())
     /// # }
     /// ```
@@ -186,7 +186,7 @@ impl File {
         let mut relations: Vec<RelationWhy> = own
             .map(|tried| self.relation(tried))
             .collect::<Result<_>>()?;
-        relations.sort_by_key(|r| (!r.taken, r.told as i64 - r.alone as i64));
+        relations.sort_by_key(|r| (!r.taken, r.derived as i64 - r.alone as i64));
         Ok(Some(ColumnWhy {
             path: spec.path.to_string(),
             column: column_name(self.schema(), spec.column)?,
@@ -209,7 +209,7 @@ impl File {
             encoding: tried.encoding,
             validity: tried.validity,
             alone: alone as u64,
-            told: derived as u64,
+            derived: derived as u64,
             encoded: tried.encoded,
             taken: tried.taken,
             reason: tried.reason,

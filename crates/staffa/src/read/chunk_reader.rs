@@ -16,7 +16,7 @@ use super::File;
 use super::block_range::BlockRange;
 use super::cache::{BlockSource, Entry, Item, OpenBlock};
 use super::column_builder::{ColumnBuilder, OutputLayout};
-use super::decoded::decode_block;
+use super::decoded_block::decode_block;
 use super::slots::BlockSize;
 use crate::arrow::Leaf;
 use crate::decode::SharedDictionary;

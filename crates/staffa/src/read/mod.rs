@@ -15,7 +15,7 @@ mod cache;
 mod cached;
 mod chunk_reader;
 mod column_builder;
-mod decoded;
+mod decoded_block;
 mod dictionary;
 mod domain;
 mod file;

@@ -67,7 +67,7 @@ pub struct WriteOptions {
     pub threads: Option<usize>,
     /// Write derived columns: a column is encoded from reference columns where that is smaller.
     /// Reading it then costs reading those as well. Never with `fast`.
-    pub relate: bool,
+    pub derived_columns: bool,
     /// Decode each block and compare it before it is written.
     pub verify: bool,
     /// Replace an existing file; otherwise it is an error.
@@ -93,7 +93,7 @@ impl Default for WriteOptions {
             row_group_bytes: 128 << 20,
             block_rows: 1 << 16,
             threads: None,
-            relate: true,
+            derived_columns: true,
             verify: true,
             overwrite: true,
             cancel: Cancel::new(),
@@ -217,9 +217,16 @@ impl WriteOptions {
 
     /// Whether columns may be derived from reference columns; yes by default.
     #[must_use]
-    pub fn relate(mut self, on: bool) -> Self {
-        self.relate = on;
+    pub fn derived_columns(mut self, on: bool) -> Self {
+        self.derived_columns = on;
         self
+    }
+
+    /// The former name of [`derived_columns`](Self::derived_columns).
+    #[deprecated(note = "use `derived_columns`")]
+    #[must_use]
+    pub fn relate(self, on: bool) -> Self {
+        self.derived_columns(on)
     }
 
     /// Whether each block is decoded and compared before it is written; yes by default.

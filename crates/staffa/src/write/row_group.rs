@@ -34,7 +34,7 @@ pub(super) fn encode(
         };
         let mut chosen = choose_all(&leaves_of(&leaves, plan), remembered, explain)?;
         remembered.keep_examples(&mut chosen);
-        if plan.options.relate {
+        if plan.options.derived_columns {
             let relations = &mut remembered.relations;
             correlate::correlate(&mut chosen, correlate::LEAST_GAIN, relations)?;
         }

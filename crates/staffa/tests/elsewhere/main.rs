@@ -160,7 +160,7 @@ fn several_splits_are_read_in_their_order() {
         WriteOptions::new().row_group_rows(140_000),
     );
     let scan = |file: &File| {
-        let scan = file.scan().columns(["a", "d"]).ahead_bytes(1);
+        let scan = file.scan().columns(["a", "d"]).prefetch_bytes(1);
         let mut splits = scan.splits(65_536).unwrap();
         splits.reverse();
         splits.remove(1);

@@ -54,7 +54,7 @@ fn what_is_kept_of_a_request_does_not_hold_all_of_it() {
 
     let (file, _) = open(&bytes).unwrap();
     let held = Arc::new(AtomicUsize::new(0));
-    let mut steps = file.scan().ahead_bytes(1).steps().unwrap();
+    let mut steps = file.scan().prefetch_bytes(1).steps().unwrap();
     let (mut waiting, mut most) = (Vec::new(), 0);
     loop {
         match steps.next().unwrap() {

@@ -63,7 +63,7 @@ fn parts(types: &[u8]) -> Parts {
     let columns = columns.map(|(i, ty)| (format!("c{i}"), array(ty), true));
     let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
     let mut options = WriteOptions::default();
-    options.relate = false;
+    options.derived_columns = false;
     let mut parts = Parts::of(&staffa::to_bytes(batch.schema(), &[batch], options).unwrap());
     parts.clear();
     parts

@@ -10,7 +10,7 @@ pub(super) fn ints(columns: &[&str]) -> Parts {
     let columns = columns.iter().map(|name| (*name, column(), true));
     let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
     let mut options = WriteOptions::default();
-    options.relate = false;
+    options.derived_columns = false;
     Parts::of(&staffa::to_bytes(batch.schema(), &[batch], options).unwrap())
 }
 

@@ -63,7 +63,7 @@ fn a_column_is_derived_only_where_it_still_pays() {
     let derived = |rows: RecordBatch| {
         let options = WriteOptions::new().row_group_rows(ROWS as usize);
         let with = to_bytes(rows.schema(), std::slice::from_ref(&rows), options.clone()).unwrap();
-        let without = to_bytes(rows.schema(), &[rows], options.relate(false)).unwrap();
+        let without = to_bytes(rows.schema(), &[rows], options.derived_columns(false)).unwrap();
         with.len() * 10 < without.len() * 9
     };
     assert!(derived(table.slice(0, ROWS as usize * 2)));

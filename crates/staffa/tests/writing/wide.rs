@@ -63,7 +63,7 @@ fn written(batch: &RecordBatch, options: WriteOptions) -> Vec<u8> {
 #[test]
 fn columns_that_only_seem_alike_are_chosen_for_anew() {
     let batch = families(96);
-    let options = || WriteOptions::new().relate(false);
+    let options = || WriteOptions::new().derived_columns(false);
     let wide = written(&batch, options());
     let narrow = (0..batch.num_columns()).step_by(FEW).map(|first| {
         let columns: Vec<usize> = (first..first + FEW).collect();

@@ -66,7 +66,7 @@ fn facts(report: &Report, column: &Column) -> Vec<(&'static str, String)> {
     let mut references: Vec<&str> = leaf
         .chunks
         .iter()
-        .flat_map(|chunk| &chunk.told_by)
+        .flat_map(|chunk| &chunk.references)
         .map(String::as_str)
         .collect();
     references.sort_unstable();

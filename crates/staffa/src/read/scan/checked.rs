@@ -58,7 +58,7 @@ impl Scan {
             plan,
             queue,
             threads: Threads::new(self.threads)?,
-            ahead_bytes: self.ahead_bytes,
+            prefetch_bytes: self.prefetch_bytes,
         })
     }
 
@@ -133,13 +133,13 @@ pub(super) struct CheckedScan {
     pub schema: SchemaRef,
     pub queue: TaskQueue,
     pub threads: Threads,
-    ahead_bytes: u64,
+    prefetch_bytes: u64,
 }
 
 impl CheckedScan {
     pub fn into_steps(self, file: &File) -> Steps {
         let steps = Steps::new(file, self.plan, self.schema, self.queue, self.threads);
-        steps.with_ahead_bytes(self.ahead_bytes)
+        steps.with_prefetch_bytes(self.prefetch_bytes)
     }
 }
 

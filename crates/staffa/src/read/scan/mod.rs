@@ -65,7 +65,7 @@ pub struct Scan {
     read_ahead: usize,
     ordered: bool,
     splits: Option<Vec<Split>>,
-    ahead_bytes: u64,
+    prefetch_bytes: u64,
     byte_range: Option<Range<u64>>,
     loose: bool,
     row_numbers: Option<String>,
@@ -88,7 +88,7 @@ impl Scan {
             read_ahead: READ_AHEAD,
             ordered: true,
             splits: None,
-            ahead_bytes: AHEAD_BYTES,
+            prefetch_bytes: AHEAD_BYTES,
             byte_range: None,
             loose: false,
             row_numbers: None,
@@ -238,9 +238,16 @@ impl Scan {
     /// Bytes that [`steps`](Self::steps) ask for ahead of the batches, at most: 128 MiB by default.
     /// They ask for what the link brings in a third of a second, and for 40 MiB at least.
     #[must_use]
-    pub fn ahead_bytes(mut self, bytes: u64) -> Self {
-        self.ahead_bytes = bytes;
+    pub fn prefetch_bytes(mut self, bytes: u64) -> Self {
+        self.prefetch_bytes = bytes;
         self
+    }
+
+    /// The former name of [`prefetch_bytes`](Self::prefetch_bytes).
+    #[deprecated(note = "use `prefetch_bytes`")]
+    #[must_use]
+    pub fn ahead_bytes(self, bytes: u64) -> Self {
+        self.prefetch_bytes(bytes)
     }
 
     /// Whether rows for which the filter is not true may come too: for engines that test again. Where

@@ -106,7 +106,7 @@ pub struct Steps {
     windows: VecDeque<Window>,
     /// Windows that are done.
     done: usize,
-    ahead_bytes: u64,
+    prefetch_bytes: u64,
     pace: Pace,
 }
 
@@ -149,14 +149,14 @@ impl Steps {
             queue,
             windows: VecDeque::new(),
             done: 0,
-            ahead_bytes: AHEAD_BYTES,
+            prefetch_bytes: AHEAD_BYTES,
             pace: Pace::default(),
         }
     }
 
     /// Other bytes that windows may need ahead of the batches.
-    pub(super) fn with_ahead_bytes(mut self, bytes: u64) -> Self {
-        self.ahead_bytes = bytes;
+    pub(super) fn with_prefetch_bytes(mut self, bytes: u64) -> Self {
+        self.prefetch_bytes = bytes;
         self
     }
 
@@ -264,7 +264,7 @@ impl Steps {
     /// Plans windows as long as they fit in memory; those of a limit one by one, as rows may be enough.
     fn plan_ahead(&mut self) -> Result<()> {
         let limited = self.plan.selects() && self.queue.left != u64::MAX;
-        let most_ahead = self.pace.ahead(self.ahead_bytes);
+        let most_ahead = self.pace.ahead(self.prefetch_bytes);
         while self.next_task.is_some() {
             let ahead: u64 = self.windows.iter().map(|window| window.bytes).sum();
             let most = if limited { self.done + 1 } else { usize::MAX };

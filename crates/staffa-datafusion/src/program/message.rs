@@ -6,11 +6,11 @@ use datafusion::arrow::error::ArrowError;
 use datafusion::common::{DataFusionError, Span};
 
 /// The message of an error, on one line and without a URL's secrets.
-pub fn told(error: &(dyn Error + 'static)) -> String {
+pub fn message(error: &(dyn Error + 'static)) -> String {
     let Some(known) = error.downcast_ref::<DataFusionError>() else {
         return one_line(&error.to_string());
     };
-    let message = message(known);
+    let message = of_datafusion(known);
     match known.diagnostic().and_then(|found| found.span) {
         Some(Span { start, .. }) if start.line > 0 => {
             format!("line {}, column {}: {message}", start.line, start.column)
@@ -19,21 +19,21 @@ pub fn told(error: &(dyn Error + 'static)) -> String {
     }
 }
 
-fn message(error: &DataFusionError) -> String {
+fn of_datafusion(error: &DataFusionError) -> String {
     match error {
         DataFusionError::Context(what, inner) => {
             let what = what.trim_end_matches([':', ' ']);
-            format!("{what}: {}", message(inner))
+            format!("{what}: {}", of_datafusion(inner))
         }
-        DataFusionError::Diagnostic(_, inner) => message(inner),
-        DataFusionError::Shared(inner) => message(inner),
+        DataFusionError::Diagnostic(_, inner) => of_datafusion(inner),
+        DataFusionError::Shared(inner) => of_datafusion(inner),
         DataFusionError::Collection(all) => {
-            let all: Vec<String> = all.iter().map(message).collect();
+            let all: Vec<String> = all.iter().map(of_datafusion).collect();
             all.join("; ")
         }
-        DataFusionError::External(inner) => told(inner.as_ref()),
+        DataFusionError::External(inner) => message(inner.as_ref()),
         DataFusionError::ArrowError(inner, _) => match inner.as_ref() {
-            ArrowError::ExternalError(inner) => told(inner.as_ref()),
+            ArrowError::ExternalError(inner) => message(inner.as_ref()),
             other => one_line(&other.to_string()),
         },
         DataFusionError::ObjectStore(inner) => staffa_lake::message_of(inner),
