@@ -11,7 +11,7 @@ use super::shared_dictionary::{ChunkCodes, share};
 use super::summary::Sketch;
 use crate::encode::{Chooser, ChunkStrings, Example, Hint, Stats};
 use crate::encodings::{POOL, onpair};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
 use crate::read::map_parallel;
 use crate::values::{LeafArray, LeafValues, Strings, Values};
@@ -25,27 +25,29 @@ pub(crate) fn choose<'a>(
 ) -> Result<ChosenChunk<'a>> {
     options.cancel.check()?;
     let cut = Cut::of(array, options)?;
-    let Some(first) = cut.first_tree(hint)? else {
-        let none = vec![None; cut.inputs.len()];
-        return cut.chosen(none, None);
-    };
-    let example = Example::of(&first.tree, &POOL);
-    let to_remember = Some(example.clone().without_shared());
     let block_rows = options.token_block_rows;
-    let is_smaller = block_rows < options.block_rows && array.values.len() >= 2 * block_rows;
-    if is_smaller && onpair::has_tokens(&first.tree) {
-        let cut = Cut::of(
-            array,
-            ChunkOptions {
-                block_rows,
-                ..options
-            },
-        )?;
-        let nodes = trees_like(&example, &cut.inputs, options.chooser(), cut.tree())?;
-        return cut.chosen(nodes, to_remember);
+    if block_rows >= options.block_rows || array.values.len() < 2 * block_rows {
+        return cut.trees(hint, None)?.ok_or_else(none_chosen);
     }
-    let nodes = trees_behind(first, &example, &cut.inputs, options.chooser(), cut.tree())?;
-    cut.chosen(nodes, to_remember)
+    let smaller = ChunkOptions {
+        block_rows,
+        ..options
+    };
+    // Strings that repeat are seldom tokens: the cut that is likely comes first.
+    let repeats = cut.codes.is_some();
+    if !repeats && let Some(chosen) = Cut::of(array, smaller)?.trees(hint, Some(true))? {
+        return Ok(chosen);
+    }
+    if let Some(chosen) = cut.trees(hint, repeats.then_some(false))? {
+        return Ok(chosen);
+    }
+    Cut::of(array, smaller)?
+        .trees(hint, None)?
+        .ok_or_else(none_chosen)
+}
+
+fn none_chosen() -> Error {
+    Error::internal("a chunk for which nothing was chosen")
 }
 
 /// A leaf of a row group, cut into blocks.
@@ -88,6 +90,27 @@ impl<'a> Cut<'a> {
         let chooser = self.options.chooser().with_chunk(chunk);
         let tree = self.tree()(block, values, chooser.with_hint(hint))?;
         Ok(Some(First { block, tree }))
+    }
+
+    /// The chunk: the tree of the first block, and trees like it for the others. `None` where that of the
+    /// first has tokens, or has none, against what is asked for.
+    fn trees(
+        self,
+        hint: Option<&Hint<'_>>,
+        with_tokens: Option<bool>,
+    ) -> Result<Option<ChosenChunk<'a>>> {
+        let Some(first) = self.first_tree(hint)? else {
+            let none = vec![None; self.inputs.len()];
+            return self.chosen(none, None).map(Some);
+        };
+        if with_tokens.is_some_and(|with| with != onpair::has_tokens(&first.tree)) {
+            return Ok(None);
+        }
+        let example = Example::of(&first.tree, &POOL);
+        let to_remember = Some(example.clone().without_shared());
+        let chooser = self.options.chooser();
+        let nodes = trees_behind(first, &example, &self.inputs, chooser, self.tree())?;
+        self.chosen(nodes, to_remember).map(Some)
     }
 
     /// Makes the tree of a block.

@@ -111,17 +111,24 @@ impl Encoding for OnPair {
     }
 }
 
-/// The payload with tokens trained on the strings or, where that is smaller, on those of the whole chunk.
+/// The payload with tokens trained on the strings or, where a sample takes fewer bytes so, on those of the
+/// whole chunk.
 fn trained(strings: Strings<'_>, chooser: &Chooser<'_>) -> Result<Vec<u8>> {
     let own = Tokens::of(strings, chooser.is_trial())?;
-    let own = own.payload(strings)?.0;
-    let Some(chunk) = chooser.chunk() else {
-        return Ok(own);
+    let tokens = match chooser.chunk() {
+        None => own,
+        Some(chunk) => {
+            let shared = Tokens::of(chunk.strings, chooser.is_trial())?;
+            let others = chunk.others(shared.table_bytes());
+            let text = strings.contents();
+            if shared.estimated_bytes(text)? < own.estimated_bytes(text)? + others {
+                shared
+            } else {
+                own
+            }
+        }
     };
-    let tokens = Tokens::of(chunk.strings, chooser.is_trial())?;
-    let shared = tokens.payload(strings)?.0;
-    let bytes = shared.len() - chunk.others(tokens.table_bytes());
-    Ok(if bytes < own.len() { shared } else { own })
+    Ok(tokens.payload(strings)?.0)
 }
 
 /// Whether the root of a block's tree has tokens, which the blocks of a chunk can share.

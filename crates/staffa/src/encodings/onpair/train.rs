@@ -90,18 +90,21 @@ impl Tokens {
         let many = Self::train(strings, 2 * TRAINED, MOST_OF_LONG);
         let all = many.strings.as_strings();
         let few = Self::of_list(all.iter().take(MOST), MOST);
-        let bytes = |tokens: &Self| -> Result<f64> {
-            let sample = sample(text, COMPARED);
-            let sampled: usize = sample.iter().map(|part| part.len()).sum();
-            let codes = tokens.count(&sample)? as f64;
-            let share = text.len() as f64 / sampled.max(1) as f64;
-            Ok(codes * share * f64::from(tokens.width()) / 8.0 + tokens.table_bytes() as f64)
-        };
-        Ok(if bytes(&few)? < bytes(&many)? {
+        let few_bytes = few.estimated_bytes(text)?;
+        Ok(if few_bytes < many.estimated_bytes(text)? {
             few
         } else {
             many
         })
+    }
+
+    /// Bytes of the table and of the codes of a text, by a sample of it.
+    pub(super) fn estimated_bytes(&self, text: &[u8]) -> Result<usize> {
+        let sample = sample(text, COMPARED);
+        let sampled: usize = sample.iter().map(|part| part.len()).sum();
+        let share = text.len() as f64 / sampled.max(1) as f64;
+        let codes = self.count(&sample)? as f64 * share;
+        Ok((codes * f64::from(self.width()) / 8.0) as usize + self.table_bytes())
     }
 
     /// Trained on at most `most_bytes` of the text, with at most `most` tokens.
