@@ -57,7 +57,7 @@ impl Chooser<'_> {
         let hint = self.position.hint.and_then(Hint::next_child);
         let child = Chooser::with_hint(*self, hint.as_ref())
             .with_references(&[])
-            .with_chunk(None);
+            .without_chunk();
         child.choose(values, stats)
     }
 

@@ -4,7 +4,7 @@ use staffa_kernels::VECTOR;
 
 #[cfg(any(test, feature = "experiments"))]
 use super::Pool;
-use super::position::{ChunkStrings, Position};
+use super::position::{ChunkBytes, ChunkStrings, Position};
 use super::{Encoding, Hint, Profile, Rules, sample};
 use crate::decode::ReferenceStream;
 use crate::error::Result;
@@ -52,6 +52,7 @@ impl<'a> Chooser<'a> {
             references: &[],
             cancel: None,
             chunk: None,
+            chunk_bytes: None,
         };
         Self { rules, position }
     }
@@ -62,10 +63,21 @@ impl<'a> Chooser<'a> {
         self
     }
 
-    /// With the strings of the chunk whose first block this is the root of.
-    pub(crate) fn with_chunk(mut self, chunk: Option<ChunkStrings<'a>>) -> Self {
-        self.position.chunk = chunk;
+    /// At the root of the first block of a chunk of these strings, and of these bytes.
+    pub(crate) fn with_chunk(mut self, chunk: ChunkStrings<'a>, bytes: &'a ChunkBytes<'a>) -> Self {
+        (self.position.chunk, self.position.chunk_bytes) = (Some(chunk), Some(bytes));
         self
+    }
+
+    /// No longer at the root.
+    pub(super) fn without_chunk(mut self) -> Self {
+        self.position.chunk = None;
+        self
+    }
+
+    /// The bytes of the chunk in or below whose first block this is; else none.
+    pub(crate) fn chunk_bytes(&self) -> &'a [u8] {
+        self.position.chunk_bytes.map_or(&[], ChunkBytes::distinct)
     }
 
     /// The strings of the chunk whose first block this is the root of.

@@ -29,7 +29,7 @@ pub(crate) use hint::{Example, Hint};
 pub use info::{Availability, Bits, Info, PointAccess};
 pub use matches::Sequences;
 pub use pool::Pool;
-pub(crate) use position::ChunkStrings;
+pub(crate) use position::{ChunkBytes, ChunkStrings};
 pub use profile::{Access, Profile};
 pub(crate) use rough::rough_bytes;
 pub(crate) use rules::Rules;

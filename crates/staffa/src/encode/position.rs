@@ -1,9 +1,11 @@
 //! Where in a tree the chooser stands, and what it knows of the chunk around it.
 
+use std::sync::OnceLock;
+
 use super::Hint;
 use crate::decode::ReferenceStream;
 use crate::limits::Cancel;
-use crate::values::{Strings, Values};
+use crate::values::{Strings, Values, distinct_bytes};
 
 /// Where in a tree the chooser stands.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +30,31 @@ pub(super) struct Position<'a> {
     pub cancel: Option<&'a Cancel>,
     /// The strings of the chunk whose first block this is the root of.
     pub chunk: Option<ChunkStrings<'a>>,
+    /// The bytes that occur in the chunk, in and below its first block.
+    pub chunk_bytes: Option<&'a ChunkBytes<'a>>,
+}
+
+/// The bytes that occur in the strings of a chunk: other blocks share what is trained on the first, and have
+/// bytes that it has not.
+#[derive(Debug)]
+pub(crate) struct ChunkBytes<'a> {
+    text: &'a [u8],
+    distinct: OnceLock<Vec<u8>>,
+}
+
+impl<'a> ChunkBytes<'a> {
+    /// Of these strings.
+    pub(crate) fn new(strings: Strings<'a>) -> Self {
+        Self {
+            text: strings.contents(),
+            distinct: OnceLock::new(),
+        }
+    }
+
+    /// Ascending.
+    pub(crate) fn distinct(&self) -> &[u8] {
+        self.distinct.get_or_init(|| distinct_bytes(&[self.text]))
+    }
 }
 
 /// The strings of all blocks of a chunk: what its blocks share is trained on them.

@@ -18,6 +18,7 @@ use super::packed::{PackedVectors, pack_vector, packed_len};
 use super::prelude::*;
 use crate::decode::{Appended, by_vector, spans};
 use crate::encode::UnsupportedValue;
+use crate::values::distinct_bytes;
 
 /// Most distinct bytes.
 const MOST: usize = 128;
@@ -201,7 +202,7 @@ struct Table {
 impl Table {
     /// `None` for more than [`MOST`].
     fn of(text: &[u8]) -> Option<Self> {
-        let bytes = distinct_bytes(text);
+        let bytes = distinct_bytes(&[text]);
         let mut codes = [0; 256];
         for (code, byte) in (0u8..=255).zip(&bytes) {
             *entry_mut(&mut codes, *byte) = code;

@@ -232,16 +232,3 @@ pub(super) fn entry<T>(table: &[T; 256], byte: u8) -> &T {
 pub(super) fn entry_mut<T>(table: &mut [T; 256], byte: u8) -> &mut T {
     &mut table[usize::from(byte)]
 }
-
-/// The bytes that occur in a text, ascending; byte 0 for an empty one.
-pub(super) fn distinct_bytes(text: &[u8]) -> Vec<u8> {
-    let mut seen = [false; 256];
-    text.iter()
-        .for_each(|byte| *entry_mut(&mut seen, *byte) = true);
-    *entry_mut(&mut seen, 0) |= text.is_empty();
-    (0..=255)
-        .zip(seen)
-        .filter(|(_, seen)| *seen)
-        .map(|(byte, _)| byte)
-        .collect()
-}

@@ -3,9 +3,9 @@
 pub(super) use staffa_kernels::VECTOR;
 
 pub(super) use super::common::{
-    bits_of, byte_strings, count_of, distinct_bytes, encode_floats, encode_ints, entry, entry_mut,
-    expect_strings, first_byte, fits_u64, is_float, is_integer, little_endian, node, of_vector,
-    open_floats, open_ints, places, read_flag, read_word, span, strings, within,
+    bits_of, byte_strings, count_of, encode_floats, encode_ints, entry, entry_mut, expect_strings,
+    first_byte, fits_u64, is_float, is_integer, little_endian, node, of_vector, open_floats,
+    open_ints, places, read_flag, read_word, span, strings, within,
 };
 pub(super) use crate::decode::{
     AnyDecoder, Decodable, Decoder, Integer, OpenContext, Rows, Scratch, StreamOf, corrupt_if,

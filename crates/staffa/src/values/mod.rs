@@ -21,6 +21,7 @@ pub use physical::{Physical, vector_len};
 pub(crate) use physical::{for_ints, for_values, for_words};
 pub(crate) use runs::run_ends;
 use staffa_kernels::U256;
+pub(crate) use strings::distinct_bytes;
 pub use strings::{Strings, StringsBuf};
 
 /// How the bits of a value lie in memory.

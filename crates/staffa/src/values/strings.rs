@@ -2,6 +2,24 @@
 
 use crate::error::{Error, Result};
 
+/// The bytes that occur in parts of a text, ascending; byte 0 for an empty one.
+pub(crate) fn distinct_bytes(parts: &[&[u8]]) -> Vec<u8> {
+    let mut seen = [false; 256];
+    let bytes = || parts.iter().copied().flatten();
+    bytes().for_each(|byte| {
+        if let Some(place) = seen.get_mut(usize::from(*byte)) {
+            *place = true;
+        }
+    });
+    let is_empty = bytes().next().is_none();
+    let occurs = |(byte, seen): &(u8, bool)| *seen || is_empty && *byte == 0;
+    (0..=255)
+        .zip(seen)
+        .filter(occurs)
+        .map(|(byte, _)| byte)
+        .collect()
+}
+
 /// Byte strings, borrowed: string `i` is `data[offsets[i]..offsets[i + 1]]`.
 ///
 /// Offsets never decrease and end inside of `data`: [`new`](Self::new) checks both.

@@ -9,7 +9,7 @@ use super::block_input::{BlockInput, block_inputs};
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
 use super::shared_dictionary::{ChunkCodes, share};
 use super::summary::Sketch;
-use crate::encode::{Chooser, ChunkStrings, Example, Hint, Stats};
+use crate::encode::{Chooser, ChunkBytes, ChunkStrings, Example, Hint, Stats};
 use crate::encodings::{POOL, onpair};
 use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
@@ -81,13 +81,17 @@ impl<'a> Cut<'a> {
         let Some((block, values)) = first_with_values(&self.inputs) else {
             return Ok(None);
         };
-        let chunk = match &self.array.values {
+        let strings = match &self.array.values {
             LeafValues::Bytes { offsets, data } if self.inputs.len() > 1 => {
-                Some(ChunkStrings::new(Strings::new(offsets, data)?, values))
+                Some(Strings::new(offsets, data)?)
             }
             _ => None,
         };
-        let chooser = self.options.chooser().with_chunk(chunk);
+        let bytes = strings.map(ChunkBytes::new);
+        let mut chooser = self.options.chooser();
+        if let Some((strings, bytes)) = strings.zip(bytes.as_ref()) {
+            chooser = chooser.with_chunk(ChunkStrings::new(strings, values), bytes);
+        }
         let tree = self.tree()(block, values, chooser.with_hint(hint))?;
         Ok(Some(First { block, tree }))
     }

@@ -21,7 +21,7 @@ mod train;
 use decode::Text;
 use table::{SHARED, strings_of, table};
 use tokens::Tokens;
-use train::{MOST, TRAINED, sample};
+use train::{COMPARED, TRAINED, TRIED};
 
 use super::packed::PackedVectors;
 use super::prelude::*;
@@ -62,18 +62,13 @@ impl Encoding for OnPair {
         let strings = byte_strings(values)?;
         let chunk = chooser.chunk();
         let trained_on = chunk.map_or(strings, |chunk| chunk.strings);
-        let tokens = Tokens::train(trained_on, TRAINED / 32, MOST);
-        let text = sample(strings.contents(), TRAINED / 32);
-        let codes = tokens.count(&text)?;
-        let sampled: usize = text.iter().map(|part| part.len()).sum();
-        let share = strings.contents().len() as f64 / sampled.max(1) as f64;
+        let tokens = Tokens::of_sample(trained_on, TRAINED / 32);
+        let codes = tokens.estimated_bytes(strings.contents(), TRAINED / 32)?;
         let lengths = chooser.estimate_lengths(strings, stats)?;
         let table = tokens.table_bytes();
         let others = chunk.map_or(0, |chunk| chunk.others(table));
         let table = table - others + 4 * strings.len().div_ceil(VECTOR);
-        Ok(Some(
-            8 + table + lengths + (codes as f64 * share * f64::from(tokens.width()) / 8.0) as usize,
-        ))
+        Ok(Some(8 + table + lengths + codes))
     }
 
     fn encode(
@@ -114,14 +109,17 @@ impl Encoding for OnPair {
 /// The payload with tokens trained on the strings or, where a sample takes fewer bytes so, on those of the
 /// whole chunk.
 fn trained(strings: Strings<'_>, chooser: &Chooser<'_>) -> Result<Vec<u8>> {
-    let own = Tokens::of(strings, chooser.is_trial())?;
+    if chooser.is_trial() {
+        return Tokens::of_sample(strings, TRIED).sized_payload(strings);
+    }
+    let own = Tokens::of(strings, chooser.chunk_bytes())?;
     let tokens = match chooser.chunk() {
         None => own,
         Some(chunk) => {
-            let shared = Tokens::of(chunk.strings, chooser.is_trial())?;
-            let others = chunk.others(shared.table_bytes());
-            let text = strings.contents();
-            if shared.estimated_bytes(text)? < own.estimated_bytes(text)? + others {
+            let shared = Tokens::of(chunk.strings, &[])?;
+            let table = shared.table_bytes() - chunk.others(shared.table_bytes());
+            let codes = |tokens: &Tokens| tokens.estimated_bytes(strings.contents(), COMPARED);
+            if codes(&shared)? + table < codes(&own)? + own.table_bytes() {
                 shared
             } else {
                 own
@@ -160,9 +158,15 @@ fn reused(example: &Node, strings: Strings<'_>) -> Option<Vec<u8>> {
         bytes += lengths.sum::<Option<usize>>()?;
     }
     let expected = total as f64 / bytes as f64 * strings.contents().len() as f64;
-    let (payload, codes) = tokens.payload(strings).ok()?;
     let saved = (table.len() * 8) as f64 / f64::from(tokens.width().max(1));
-    (codes as f64 <= expected * 1.02 + saved).then_some(payload)
+    let most = expected * 1.02 + saved;
+    // A sample shows most failures before all is encoded.
+    let sampled = tokens.estimated_codes(strings.contents(), TRIED).ok()?;
+    if sampled > most * 1.05 {
+        return None;
+    }
+    let (payload, codes) = tokens.payload(strings).ok()?;
+    (codes as f64 <= most).then_some(payload)
 }
 
 /// The tokens that take the most bytes in several blocks, and the number of those blocks.

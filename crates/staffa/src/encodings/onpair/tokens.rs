@@ -3,7 +3,8 @@
 use super::super::packed::pack_vector;
 use super::super::prelude::*;
 use super::table::{LONGEST, code_width, strings_of};
-use crate::values::{Strings, StringsBuf};
+use super::train::TRIED;
+use crate::values::{Strings, StringsBuf, distinct_bytes};
 
 /// Set beside the code of a token of two bytes, and not beside that of one.
 const TWO: u16 = 1 << 15;
@@ -322,16 +323,12 @@ impl Tokens {
     pub(super) fn knows(&self, text: &[u8]) -> bool {
         let strings = self.strings.as_strings();
         let has = |byte: &u8| strings.iter().any(|token| token == [*byte]);
-        text.is_empty() || distinct_bytes(text).iter().all(has)
+        text.is_empty() || distinct_bytes(&[text]).iter().all(has)
     }
 
     /// The payload, tokens, ends and codes, and the number of codes.
     pub(super) fn payload(&self, strings: Strings<'_>) -> Result<(Vec<u8>, usize)> {
-        let mut payload = Vec::with_capacity(strings.contents().len() / 2);
-        payload.extend((self.strings.as_strings().len() as u16 - 1).to_le_bytes());
-        let lengths = self.strings.as_strings().lengths();
-        payload.extend(lengths.iter().map(|len| *len as u8));
-        payload.extend_from_slice(&self.strings.data);
+        let mut payload = self.head(strings.contents().len() / 2);
         let mut codes: Vec<u32> = Vec::new();
         for first in (0..strings.len()).step_by(VECTOR) {
             let rows = strings.slice(first, VECTOR.min(strings.len() - first));
@@ -342,6 +339,25 @@ impl Tokens {
             pack_vector(vector, self.width(), &mut payload);
         }
         Ok((payload, codes.len()))
+    }
+
+    /// A payload as long as that of the strings, about, with zeros for ends and codes.
+    pub(super) fn sized_payload(&self, strings: Strings<'_>) -> Result<Vec<u8>> {
+        let ends = 4 * strings.len().div_ceil(VECTOR);
+        let codes = self.estimated_bytes(strings.contents(), 4 * TRIED)?;
+        let mut payload = self.head(ends + codes);
+        payload.resize(payload.len() + ends + codes, 0);
+        Ok(payload)
+    }
+
+    /// The number of tokens and the tokens, with room for `more` bytes.
+    fn head(&self, more: usize) -> Vec<u8> {
+        let strings = self.strings.as_strings();
+        let mut head = Vec::with_capacity(2 + self.table_bytes() + more);
+        head.extend((strings.len() as u16 - 1).to_le_bytes());
+        head.extend(strings.lengths().iter().map(|len| *len as u8));
+        head.extend_from_slice(&self.strings.data);
+        head
     }
 
     pub(super) fn width(&self) -> u32 {

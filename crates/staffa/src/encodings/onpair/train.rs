@@ -4,11 +4,10 @@
 //! text -> sample -> frequent pairs of neighbours -> tokens
 //! ```
 
-use super::super::common::distinct_bytes;
 use super::table::LONGEST;
 use super::tokens::Tokens;
 use crate::error::Result;
-use crate::values::Strings;
+use crate::values::{Strings, distinct_bytes};
 
 /// Most tokens, and most of a text of at least [`LONG`] bytes, whose codes may have a bit more.
 pub(super) const MOST: usize = 1 << 12;
@@ -19,7 +18,9 @@ pub(super) const TRAINED: usize = 1 << 19;
 /// A pair that is seen as often becomes a token, in the largest sample.
 const OFTEN: usize = 8;
 /// Bytes of the sample by which two tables of tokens are compared.
-const COMPARED: usize = 1 << 16;
+pub(super) const COMPARED: usize = 1 << 16;
+/// Bytes that a trial reads: for training, and for the number of codes.
+pub(super) const TRIED: usize = 1 << 13;
 
 /// Parts of a text, at most `most` bytes in all, evenly spread.
 pub(super) fn sample(text: &[u8], most: usize) -> Vec<&[u8]> {
@@ -80,41 +81,51 @@ impl Pairs {
 }
 
 impl Tokens {
-    /// Trained by the length of the text.
-    pub(super) fn of(strings: Strings<'_>, trial: bool) -> Result<Self> {
+    /// Trained by the length of the text, with a token for every byte of it and for these.
+    pub(super) fn of(strings: Strings<'_>, others: &[u8]) -> Result<Self> {
         let text = strings.contents();
-        if trial || text.len() < LONG {
-            let read = if trial { TRAINED / 64 } else { TRAINED };
-            return Ok(Self::train(strings, read, MOST));
+        let bytes = distinct_bytes(&[text, others]);
+        if text.len() < LONG {
+            return Ok(Self::train(text, &bytes, TRAINED, MOST));
         }
-        let many = Self::train(strings, 2 * TRAINED, MOST_OF_LONG);
+        let many = Self::train(text, &bytes, 2 * TRAINED, MOST_OF_LONG);
         let all = many.strings.as_strings();
         let few = Self::of_list(all.iter().take(MOST), MOST);
-        let few_bytes = few.estimated_bytes(text)?;
-        Ok(if few_bytes < many.estimated_bytes(text)? {
+        let bytes = |tokens: &Self| -> Result<usize> {
+            Ok(tokens.estimated_bytes(text, COMPARED)? + tokens.table_bytes())
+        };
+        Ok(if bytes(&few)? < bytes(&many)? {
             few
         } else {
             many
         })
     }
 
-    /// Bytes of the table and of the codes of a text, by a sample of it.
-    pub(super) fn estimated_bytes(&self, text: &[u8]) -> Result<usize> {
-        let sample = sample(text, COMPARED);
-        let sampled: usize = sample.iter().map(|part| part.len()).sum();
-        let share = text.len() as f64 / sampled.max(1) as f64;
-        let codes = self.count(&sample)? as f64 * share;
-        Ok((codes * f64::from(self.width()) / 8.0) as usize + self.table_bytes())
+    /// Trained on a sample alone.
+    pub(super) fn of_sample(strings: Strings<'_>, most_bytes: usize) -> Self {
+        let text = strings.contents();
+        let bytes = distinct_bytes(&sample(text, most_bytes));
+        Self::train(text, &bytes, most_bytes, MOST)
     }
 
-    /// Trained on at most `most_bytes` of the text, with at most `most` tokens.
-    pub(super) fn train(strings: Strings<'_>, most_bytes: usize, most: usize) -> Self {
-        let text = strings.contents();
+    /// Codes of a text, by a sample of so many bytes.
+    pub(super) fn estimated_codes(&self, text: &[u8], most: usize) -> Result<f64> {
+        let sample = sample(text, most);
+        let sampled: usize = sample.iter().map(|part| part.len()).sum();
+        Ok(self.count(&sample)? as f64 * text.len() as f64 / sampled.max(1) as f64)
+    }
+
+    /// Bytes of these codes.
+    pub(super) fn estimated_bytes(&self, text: &[u8], most: usize) -> Result<usize> {
+        Ok((self.estimated_codes(text, most)? * f64::from(self.width()) / 8.0) as usize)
+    }
+
+    /// Trained on at most `most_bytes` of the text, with at most `most` tokens, and one for each of `bytes`.
+    fn train(text: &[u8], bytes: &[u8], most_bytes: usize, most: usize) -> Self {
         // A token costs its bytes and one: it must come often enough to pay, and not so seldom that
         // chance fills the table.
         let paying = text.len() / 24;
-        let bytes = distinct_bytes(text);
-        let mut tokens = Self::of_bytes(&bytes, most.min(256 + paying));
+        let mut tokens = Self::of_bytes(bytes, most.min(256 + paying));
         let most = most.min(tokens.strings.as_strings().len() + paying);
         let sample = sample(text, most_bytes);
         let sampled: usize = sample.iter().map(|part| part.len()).sum();
