@@ -89,12 +89,19 @@ impl Footer {
         let sections = sections.map_err(|e| e.within("footer").at(|p| p.offset = Some(end)))?;
         let needed = NeededSections::read(store, &sections, &tail, limits)?;
         let parsed = Self::parse(&needed, end, limits)?;
-        let indexes = parsed.leaves.iter().map(|index| index.offset);
-        let sections = parsed.sections.iter().map(|section| section.offset);
-        let first = indexes
+        let tail_start = len - tail_len;
+        let indexes = parsed
+            .leaves
+            .iter()
+            .map(|index| (index.offset, index.bytes));
+        let sections = parsed
+            .sections
+            .iter()
+            .map(|section| (section.offset, section.bytes));
+        let in_tail = indexes
             .chain(sections)
-            .filter(|part| *part >= len - tail_len);
-        if let Some(first) = first.min() {
+            .filter(|(offset, bytes)| offset.saturating_add(*bytes) > tail_start);
+        if let Some(first) = in_tail.map(|(offset, _)| offset.max(tail_start)).min() {
             store.keep_end(first, &tail);
         }
         Ok(parsed)

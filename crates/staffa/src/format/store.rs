@@ -137,7 +137,16 @@ impl Store {
             Origin::Local(file) => {
                 let mut buffer = PoolBuf::new(count)
                     .ok_or_else(|| Error::limit(format!("no memory for {len} bytes")))?;
-                let read = read_exact_at(file, buffer.as_mut_slice(), offset);
+                let rest = self.kept_end(&(self.end_offset().clamp(offset, end)..end));
+                let rest = rest.unwrap_or_default();
+                let Some((own, kept)) = buffer
+                    .as_mut_slice()
+                    .split_at_mut_checked(count - rest.len())
+                else {
+                    return Err(Error::internal("more bytes kept than asked for"));
+                };
+                kept.copy_from_slice(&rest);
+                let read = read_exact_at(file, own, offset);
                 read.map_err(|e| Error::io(self.path().unwrap_or(Path::new("")), e))?;
                 Ok(Bytes::from_owner(buffer))
             }

@@ -9,7 +9,7 @@ use super::block_input::{BlockInput, block_inputs};
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
 use super::shared_dictionary::{ChunkCodes, share};
 use super::summary::Sketch;
-use crate::encode::{Chooser, ChunkBytes, ChunkStrings, Example, Hint, Stats};
+use crate::encode::{Access, Chooser, ChunkBytes, ChunkStrings, Example, Hint, Stats};
 use crate::encodings::{POOL, onpair};
 use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
@@ -144,9 +144,13 @@ impl<'a> Cut<'a> {
         if let Some(tokens) = onpair::share(&mut nodes, shared.len() as u8) {
             let strings = Values::Bytes(tokens.as_strings());
             let stats = Stats::new(strings, options.kind);
-            let plain = options.chooser().plainly(strings, &stats)?;
+            // One row reads all tokens: then they are worth their smallest tree.
+            let tree = match options.rules.access {
+                Access::Random => options.chooser().choose(strings, &stats)?,
+                Access::Scan => options.chooser().plainly(strings, &stats)?,
+            };
             shared.push(shared_dictionary::write(
-                &plain,
+                &tree,
                 tokens.as_strings().contents().len(),
             ));
         }
