@@ -357,7 +357,10 @@ def embeddings(data: Path) -> Any:
         "nested": pa.table({"embedding": pa.FixedSizeListArray.from_arrays(flat, size)}),
     }
     more: dict[str, tuple[Callable[..., Any], Callable[[Path, list[str]], pa.Table]]] = {
-        "Staffa, columns apart": (lambda table, path: staffa.write_table(table, path, derived_columns=False), read_staffa),
+        "Staffa, columns apart": (
+            lambda table, path: staffa.write_table(table, path, derived_columns=False),
+            read_staffa,
+        ),
         "Staffa, profile small": (lambda table, path: staffa.write_table(table, path, profile="small"), read_staffa),
         "Parquet zstd, split": (
             lambda table, path: write_parquet(table, path, "zstd", use_dictionary=False, use_byte_stream_split=True),

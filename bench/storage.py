@@ -87,7 +87,9 @@ def posdb(data: Path, scale: float, rounds: int) -> Any:
         sizes, folders = {}, {}
         for name, encoding in [*POSDB.items(), (CHOSEN, None)]:
             folders[name] = folder / name
-            sizes[name] = write(folder / "ssb", folders[name], encoding, ["lineorder"], derived_columns=False)["lineorder"]
+            sizes[name] = write(folder / "ssb", folders[name], encoding, ["lineorder"], derived_columns=False)[
+                "lineorder"
+            ]
         folders[WHOLE] = folder / WHOLE
         sizes[WHOLE] = write(folder / "ssb", folders[WHOLE], None)["lineorder"]
         disk_of = {"bandwidth": 350 * MEGABYTE, "cache_bytes": int(scale * 20 * MEGABYTE)}

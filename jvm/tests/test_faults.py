@@ -109,9 +109,9 @@ def test_a_task_out_of_memory_frees_what_it_held(spark, tmp_path):
     write(spark, tmp_path / "t", files=2)
     spark.udf.registerJavaFunction("hungry", "org.apache.spark.sql.staffa.test.Hungry", "long")
     rows = spark.read.format("staffa").load(str(tmp_path / "t"))
-    with pytest.raises(Exception, match="UNABLE_TO_ACQUIRE_MEMORY|Unable to acquire"):
+    with pytest.raises(Exception, match=r"UNABLE_TO_ACQUIRE_MEMORY|Unable to acquire"):
         rows.selectExpr("sum(hungry(a))").collect()
-    with pytest.raises(Exception, match="UNABLE_TO_ACQUIRE_MEMORY|Unable to acquire"):
+    with pytest.raises(Exception, match=r"UNABLE_TO_ACQUIRE_MEMORY|Unable to acquire"):
         rows.selectExpr("hungry(a) as a", "b").write.format("staffa").save(str(tmp_path / "copy"))
     assert parts(tmp_path / "copy") == []
     assert rows.selectExpr("sum(a)").collect()[0][0] == 999 * 500

@@ -92,8 +92,8 @@ def write_table(
             row group, which `File.chunk_statistics` returns.
         row_group_rows: Maximum number of rows per row group; by default 1,048,576, fewer for wide rows.
         threads: Threads to encode with; by default all that the process may use.
-        derived_columns: Derive columns from reference columns if that is smaller; a read of a derived column also reads its
-            reference columns. Not with "fast".
+        derived_columns: Derive columns from reference columns if that is smaller; a read of a derived column also reads
+            its reference columns. Not with "fast".
         verify: Decode each block and compare it with the data before it is written.
         overwrite: Replace an existing file; otherwise it is a `FileExistsError`.
         relate: The former name of `derived_columns`.
