@@ -18,7 +18,7 @@ pub(super) const SIXTEEN: u64 = EIGHT * EIGHT;
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub(super) digits: [[u64; 2]; BLOCK],
-    /// How many digits each number needs, less one.
+    /// How many digits each number needs, less one, where they were counted.
     pub(super) more: [u8; BLOCK],
 }
 
@@ -28,8 +28,9 @@ impl Block {
         more: [0; BLOCK],
     };
 
+    /// The digits of numbers, and if asked for how many each needs; `false` where one has more than sixteen.
     #[inline(always)]
-    pub(super) fn decimal(&mut self, values: &[u64; BLOCK]) -> bool {
+    pub(super) fn decimal(&mut self, values: &[u64; BLOCK], counts: bool) -> bool {
         let bits = values.iter().fold(0, |all, value| all | value);
         let (mut low, mut high) = ([0u32; BLOCK], [0u32; BLOCK]);
         // 2^26 has eight digits, 2^27 nine.
@@ -42,7 +43,9 @@ impl Block {
             for (digits, low) in self.digits.iter_mut().zip(low_digits) {
                 *digits = [zeros, low];
             }
-            more8(&low, &mut self.more);
+            if counts {
+                more8(&low, &mut self.more);
+            }
             return true;
         }
         if values.iter().any(|value| *value >= SIXTEEN) {
@@ -55,8 +58,10 @@ impl Block {
         for (digits, (high, low)) in self.digits.iter_mut().zip(halves) {
             *digits = [high, low];
         }
-        for (more, value) in self.more.iter_mut().zip(values) {
-            *more = digits(*value) as u8 - 1;
+        if counts {
+            for (more, value) in self.more.iter_mut().zip(values) {
+                *more = digits(*value) as u8 - 1;
+            }
         }
         true
     }
@@ -116,8 +121,14 @@ fn digits8(values: &[u32; BLOCK]) -> [u64; BLOCK] {
 /// The number of digits of each number below 10^8, less one.
 #[inline(always)]
 fn more8(values: &[u32; BLOCK], more: &mut [u8; BLOCK]) {
-    for (more, value) in more.iter_mut().zip(values) {
-        let longer = [9, 99, 999, 9_999, 99_999, 999_999, 9_999_999].map(|most| *value > most);
-        *more = longer.into_iter().map(u8::from).sum();
+    // Counted in words as wide as the numbers, which compare in registers.
+    let mut counts = [0u32; BLOCK];
+    for most in [9, 99, 999, 9_999, 99_999, 999_999, 9_999_999] {
+        for (count, value) in counts.iter_mut().zip(values) {
+            *count += u32::from(*value > most);
+        }
+    }
+    for (more, count) in more.iter_mut().zip(counts) {
+        *more = count as u8;
     }
 }

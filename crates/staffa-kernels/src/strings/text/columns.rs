@@ -14,7 +14,7 @@ const MOST_VARIABLE: usize = 3;
 const NONE: u8 = 0x80;
 
 /// Up to 16 bytes of a row.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C, align(16))]
 pub(super) struct Tile {
     pub(super) control: [u8; WIDE],
@@ -45,6 +45,8 @@ pub(super) struct Columns {
     pub(super) columns: Vec<Column>,
     /// Of how many blocks they are.
     pub(super) blocks: usize,
+    /// Whether the rows of every column have the same tile.
+    pub(super) is_fixed: bool,
 }
 
 impl Column {
@@ -52,6 +54,16 @@ impl Column {
     #[inline(always)]
     pub(super) fn tile(&self, block: &Block, row: usize) -> &Tile {
         &self.tiles[usize::from(block.more[row]) % DIGITS]
+    }
+
+    /// The tile of a row that needs one digit.
+    #[inline(always)]
+    pub(super) fn first_tile(&self) -> &Tile {
+        &self.tiles[0]
+    }
+
+    fn is_fixed(&self) -> bool {
+        self.tiles.iter().all(|tile| tile == self.first_tile())
     }
 }
 
@@ -89,7 +101,7 @@ pub(super) fn conversions(templates: &[Template]) -> Option<Vec<Conversion>> {
             _ => false,
         };
         if !joins {
-            all.push(Conversion::new(numbers, least)?);
+            all.push(Conversion::new(numbers, least, width.is_none())?);
         }
     }
     Some(all)
@@ -125,6 +137,7 @@ pub(super) fn columns(template: &Template, conversions: &[Conversion]) -> Option
         push_columns(steps, 0, &mut columns)?;
     }
     Some(Columns {
+        is_fixed: columns.iter().all(Column::is_fixed),
         columns,
         blocks: block,
     })

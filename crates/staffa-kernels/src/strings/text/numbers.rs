@@ -80,18 +80,16 @@ impl SlotNumbers {
             return true;
         }
         let bits = values.iter().fold(0, |all, value| all | value);
-        let is_small = bits >> 32 == 0 && self.joined.iter().all(|field| field.radix >> 32 == 0);
+        if bits >> 32 == 0 && self.is_small() {
+            return self.join_small(values);
+        }
         let mut whole = [0u64; BLOCK];
         for field in &self.joined {
-            if is_small {
-                divide_small(values, field, &mut whole);
-            } else {
-                let radix = Radix::new(field.radix);
-                for (value, whole) in values.iter_mut().zip(&mut whole) {
-                    let (quotient, rest) = radix.divide(*value);
-                    *value = quotient;
-                    *whole += rest * field.scale;
-                }
+            let radix = Radix::new(field.radix);
+            for (value, whole) in values.iter_mut().zip(&mut whole) {
+                let (quotient, rest) = radix.divide(*value);
+                *value = quotient;
+                *whole += rest * field.scale;
             }
         }
         let most = match self.base {
@@ -99,6 +97,42 @@ impl SlotNumbers {
             Base::Sixteen(_) => u64::MAX,
         };
         scale_and_add(values, self.scale, &whole, most)
+    }
+
+    /// Whether the fields behind the first have fewer than 2^32 values in all, as digits.
+    fn is_small(&self) -> bool {
+        self.scale >> 32 == 0 && self.joined.iter().all(|field| field.radix >> 32 == 0)
+    }
+
+    /// As [`join`](Self::join), of numbers below 2^32 with few digits behind the first field.
+    #[inline(always)]
+    fn join_small(&self, values: &mut [u64; BLOCK]) -> bool {
+        let (mut first, mut whole) = (values.map(|value| value as u32), [0u32; BLOCK]);
+        for field in &self.joined {
+            divide_small(&mut first, field, &mut whole);
+        }
+        let (mut all, below) = (0, SIXTEEN / self.scale.max(1));
+        for ((value, first), whole) in values.iter_mut().zip(first).zip(whole) {
+            *value = u64::from(first) * self.scale + u64::from(whole);
+            all |= first;
+        }
+        // No number is above the bits of all of them.
+        u64::from(all) < below || first.iter().all(|first| u64::from(*first) < below)
+    }
+}
+
+/// Takes a field of numbers below 2^32; see [`Radix`].
+#[inline(always)]
+fn divide_small(values: &mut [u32; BLOCK], field: &Joined, whole: &mut [u32; BLOCK]) {
+    let (radix, scale) = (field.radix as u32, field.scale as u32);
+    let inverse = u32::MAX / radix.max(1);
+    for (value, whole) in values.iter_mut().zip(whole) {
+        let quotient = ((u64::from(*value) * u64::from(inverse)) >> 32) as u32;
+        let rest = value.wrapping_sub(quotient.wrapping_mul(radix));
+        let more = rest >= radix;
+        let rest = if more { rest - radix } else { rest };
+        *value = quotient + u32::from(more);
+        *whole = whole.wrapping_add(rest.wrapping_mul(scale));
     }
 }
 
@@ -122,15 +156,18 @@ pub(super) struct Conversion {
     behind: Vec<(SlotNumbers, u64)>,
     /// Digits of the slots, 1 for a first field of any length.
     digits: u8,
+    /// Whether the first field has any length, so that the digits of each row count.
+    is_variable: bool,
 }
 
 impl Conversion {
     /// Slots with these digits; `None` where there are more than 16.
-    pub(super) fn new(first: SlotNumbers, digits: u8) -> Option<Self> {
+    pub(super) fn new(first: SlotNumbers, digits: u8, is_variable: bool) -> Option<Self> {
         (digits <= DIGITS as u8).then_some(Self {
             first,
             behind: vec![],
             digits,
+            is_variable,
         })
     }
 
@@ -174,7 +211,7 @@ impl Conversion {
             fit &= scale_and_add(&mut values, *power, &more, u64::MAX);
         }
         match self.first.base {
-            Base::Ten => fit &= block.decimal(&values),
+            Base::Ten => fit &= block.decimal(&values, self.is_variable),
             Base::Sixteen(letters) => block.hex(&values, letters),
         }
         if fit { Ok(()) } else { Err(Stop::Unfit) }
@@ -191,23 +228,6 @@ fn next_of(left: &mut &[u64], count: usize) -> Result<[u64; BLOCK], Stop> {
         *value = *number;
     }
     Ok(values)
-}
-
-/// Takes a field of numbers below 2^32; see [`Radix`].
-#[inline(always)]
-fn divide_small(values: &mut [u64; BLOCK], field: &Joined, whole: &mut [u64; BLOCK]) {
-    let radix = field.radix as u32;
-    let inverse = u32::MAX / radix.max(1);
-    for (value, whole) in values.iter_mut().zip(whole) {
-        let number = *value as u32;
-        let quotient = ((u64::from(number) * u64::from(inverse)) >> 32) as u32;
-        let rest = number.wrapping_sub(quotient.wrapping_mul(radix));
-        let more = rest >= radix;
-        let quotient = quotient + u32::from(more);
-        let rest = if more { rest - radix } else { rest };
-        *value = u64::from(quotient);
-        *whole += u64::from(rest) * field.scale;
-    }
 }
 
 /// Why no row can be printed by tiles.
@@ -265,7 +285,7 @@ mod tests {
             let mut rng = Rng(0x5eed);
             let plain = (Step::Decimal, Radix::new(0));
             let plain = SlotNumbers::of(&[(&plain.0, plain.1)]).unwrap();
-            let conversion = Conversion::new(plain, 1).unwrap();
+            let conversion = Conversion::new(plain, 1, true).unwrap();
             for most in [1u64, 9, 10, 99_999, 9_999_999, EIGHT, SIXTEEN] {
                 let numbers: Vec<u64> = (0..200)
                     .map(|i| {
@@ -292,7 +312,7 @@ mod tests {
             let radices = [0, radices[0], radices[1]];
             let fields: Vec<(&Step, Radix)> = steps.iter().zip(radices.map(Radix::new)).collect();
             let slot = SlotNumbers::of(&fields).unwrap();
-            let conversion = Conversion::new(slot, 5).unwrap();
+            let conversion = Conversion::new(slot, 5, true).unwrap();
             let numbers: Vec<u64> = (0..200).map(|_| rng.next() >> (64 - bits)).collect();
             let expected = numbers.iter().map(|number| {
                 let (ab, c) = (number / radices[2], number % radices[2]);
@@ -309,7 +329,7 @@ mod tests {
     #[test]
     fn slots_of_fixed_width_share_the_digits_of_a_row() {
         let slot = |step: Step| SlotNumbers::of(&[(&step, Radix::new(0))]).unwrap();
-        let mut conversion = Conversion::new(slot(Step::Decimal), 1).unwrap();
+        let mut conversion = Conversion::new(slot(Step::Decimal), 1, true).unwrap();
         assert!(conversion.push(&slot(Step::Fixed(2)), 2));
         assert!(conversion.push(&slot(Step::Fixed(6)), 6));
         assert!(!conversion.push(&slot(Step::Hex(2, 39)), 2));
@@ -330,7 +350,7 @@ mod tests {
         for letters in [b'a' - b'0' - 10, b'A' - b'0' - 10] {
             let step = Step::Hex(16, letters);
             let slot = SlotNumbers::of(&[(&step, Radix::new(0))]).unwrap();
-            let conversion = Conversion::new(slot, 16).unwrap();
+            let conversion = Conversion::new(slot, 16, false).unwrap();
             let numbers: Vec<u64> = (0..70).map(|i| rng.next() >> (i % 64)).collect();
             let expected = numbers.iter().map(|number| {
                 let lower = format!("{number:016x}");

@@ -56,6 +56,12 @@ impl Tiles {
         for (codes, lengths) in rows.codes.chunks(BLOCK).zip(lengths.chunks_mut(BLOCK)) {
             self.read(codes, &mut left, &mut blocks)?;
             let printed = match self.only(codes) {
+                Some(template) if template.is_fixed => match template.columns.as_slice() {
+                    [a] => output.fixed_columns([a], &blocks, lengths),
+                    [a, b] => output.fixed_columns([a, b], &blocks, lengths),
+                    [a, b, c] => output.fixed_columns([a, b, c], &blocks, lengths),
+                    columns => output.many(columns, &blocks, lengths),
+                },
                 Some(template) => match template.columns.as_slice() {
                     [a] => output.columns([a], &blocks, lengths),
                     [a, b] => output.columns([a, b], &blocks, lengths),
@@ -188,9 +194,50 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         Some(())
     }
 
+    /// Prints up to 64 rows whose places are known beforehand: every row has the same tiles.
+    #[inline(always)]
+    fn fixed_columns<const N: usize>(
+        &mut self,
+        columns: [&Column; N],
+        blocks: &[Block],
+        lengths: &mut [u32],
+    ) -> Option<()> {
+        if self.out.len() - self.at < BLOCK * N * WIDE {
+            return self.many(columns, blocks, lengths);
+        }
+        let tiles = columns.map(|column| *column.first_tile());
+        let empty = &Block::EMPTY;
+        let mut own = [empty; N];
+        for (own, column) in own.iter_mut().zip(columns) {
+            *own = blocks.get(column.block)?;
+        }
+        let len = |tile: &Tile| usize::from(tile.len).min(WIDE);
+        let bytes = tiles.iter().map(len).sum::<usize>();
+        let rows = lengths.len().min(BLOCK);
+        let (to, start) = (self.out.as_mut_ptr(), self.at);
+        for row in 0..rows {
+            let mut at = start + row * bytes;
+            for (tile, block) in tiles.iter().zip(own) {
+                // SAFETY: there was room for 16 bytes for each of `N` tiles of 64 rows, and a tile
+                // advances by 16 at most.
+                let place = unsafe { &mut *to.add(at).cast::<[u8; WIDE]>() };
+                (self.put)(&block.digits[row], tile, place);
+                at += len(tile);
+            }
+        }
+        lengths.fill(bytes as u32);
+        self.at = start + rows * bytes;
+        Some(())
+    }
+
     /// Prints up to 64 rows of a template.
     #[inline(always)]
-    fn many(&mut self, columns: &[Column], blocks: &[Block], lengths: &mut [u32]) -> Option<()> {
+    fn many<'c>(
+        &mut self,
+        columns: impl IntoIterator<Item = &'c Column> + Copy,
+        blocks: &[Block],
+        lengths: &mut [u32],
+    ) -> Option<()> {
         for (row, length) in (0..BLOCK).zip(lengths) {
             let start = self.at;
             for column in columns {
