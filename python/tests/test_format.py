@@ -96,7 +96,7 @@ def test_relate_is_the_former_name_of_derived_columns(tmp_path):
         staffa.write_table(table, path, relate=False)
     assert path.stat().st_size == alone
     with pytest.warns(DeprecationWarning), staffa.Writer(path, table.schema, relate=False) as writer:
-        writer.write(table)
+        writer.write_table(table)
     assert path.stat().st_size == alone
 
 
