@@ -56,17 +56,13 @@ impl Tiles {
         for (codes, lengths) in rows.codes.chunks(BLOCK).zip(lengths.chunks_mut(BLOCK)) {
             self.read(codes, &mut left, &mut blocks)?;
             let printed = match self.only(codes) {
-                Some(template) if template.is_fixed => match template.columns.as_slice() {
-                    [a] => output.fixed_columns([a], &blocks, lengths),
-                    [a, b] => output.fixed_columns([a, b], &blocks, lengths),
-                    [a, b, c] => output.fixed_columns([a, b, c], &blocks, lengths),
-                    columns => output.many(columns, &blocks, lengths),
-                },
-                Some(template) => match template.columns.as_slice() {
-                    [a] => output.columns([a], &blocks, lengths),
-                    [a, b] => output.columns([a, b], &blocks, lengths),
-                    [a, b, c] => output.columns([a, b, c], &blocks, lengths),
-                    [a, b, c, d] => output.columns([a, b, c, d], &blocks, lengths),
+                Some(Columns {
+                    columns, is_fixed, ..
+                }) => match columns.as_slice() {
+                    [a] => output.columns([a], *is_fixed, &blocks, lengths),
+                    [a, b] => output.columns([a, b], *is_fixed, &blocks, lengths),
+                    [a, b, c] => output.columns([a, b, c], *is_fixed, &blocks, lengths),
+                    [a, b, c, d] => output.columns([a, b, c, d], *is_fixed, &blocks, lengths),
                     columns => output.many(columns, &blocks, lengths),
                 },
                 None => self.print_mixed(codes, &mut others, &blocks, lengths, &mut output),
@@ -158,75 +154,51 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
     fn columns<const N: usize>(
         &mut self,
         columns: [&Column; N],
-        blocks: &[Block],
-        lengths: &mut [u32],
-    ) -> Option<()> {
-        let empty = &Block::EMPTY;
-        let mut own = [empty; N];
-        for (own, column) in own.iter_mut().zip(columns) {
-            *own = blocks.get(column.block)?;
-        }
-        let is_wide = self.out.len() - self.at >= BLOCK * N * WIDE;
-        if !is_wide {
-            for (row, length) in (0..BLOCK).zip(lengths) {
-                let start = self.at;
-                for (column, block) in columns.into_iter().zip(own) {
-                    self.column(column, block, row)?;
-                }
-                *length = (self.at - start) as u32;
-            }
-            return Some(());
-        }
-        let (to, mut at) = (self.out.as_mut_ptr(), self.at);
-        for (row, length) in (0..BLOCK).zip(lengths) {
-            let start = at;
-            for (column, block) in columns.into_iter().zip(own) {
-                let tile = column.tile(block, row);
-                // SAFETY: there was room for 16 bytes for each of `N` tiles of 64 rows, and a tile
-                // advances by 16 at most.
-                let place = unsafe { &mut *to.add(at).cast::<[u8; WIDE]>() };
-                (self.put)(&block.digits[row], tile, place);
-                at += usize::from(tile.len).min(WIDE);
-            }
-            *length = (at - start) as u32;
-        }
-        self.at = at;
-        Some(())
-    }
-
-    /// Prints up to 64 rows whose places are known beforehand: every row has the same tiles.
-    #[inline(always)]
-    fn fixed_columns<const N: usize>(
-        &mut self,
-        columns: [&Column; N],
+        is_fixed: bool,
         blocks: &[Block],
         lengths: &mut [u32],
     ) -> Option<()> {
         if self.out.len() - self.at < BLOCK * N * WIDE {
             return self.many(columns, blocks, lengths);
         }
-        let tiles = columns.map(|column| *column.first_tile());
         let empty = &Block::EMPTY;
         let mut own = [empty; N];
         for (own, column) in own.iter_mut().zip(columns) {
             *own = blocks.get(column.block)?;
         }
         let len = |tile: &Tile| usize::from(tile.len).min(WIDE);
-        let bytes = tiles.iter().map(len).sum::<usize>();
-        let rows = lengths.len().min(BLOCK);
-        let (to, start) = (self.out.as_mut_ptr(), self.at);
-        for row in 0..rows {
-            let mut at = start + row * bytes;
-            for (tile, block) in tiles.iter().zip(own) {
-                // SAFETY: there was room for 16 bytes for each of `N` tiles of 64 rows, and a tile
-                // advances by 16 at most.
-                let place = unsafe { &mut *to.add(at).cast::<[u8; WIDE]>() };
-                (self.put)(&block.digits[row], tile, place);
-                at += len(tile);
+        let (to, mut at) = (self.out.as_mut_ptr(), self.at);
+        let put = |at: usize, digits: &[u64; 2], tile: &Tile| {
+            // SAFETY: there was room for 16 bytes for each of `N` tiles of 64 rows, and a tile
+            // advances by 16 at most.
+            (self.put)(digits, tile, unsafe { &mut *to.add(at).cast() });
+        };
+        if is_fixed {
+            // The places are known beforehand: no row waits for the one before.
+            let tiles = columns.map(|column| *column.first_tile());
+            let bytes = tiles.iter().map(len).sum::<usize>();
+            let rows = lengths.len().min(BLOCK);
+            for row in 0..rows {
+                let mut place = at + row * bytes;
+                for (tile, block) in tiles.iter().zip(own) {
+                    put(place, &block.digits[row], tile);
+                    place += len(tile);
+                }
+            }
+            lengths.fill(bytes as u32);
+            at += rows * bytes;
+        } else {
+            for (row, length) in (0..BLOCK).zip(lengths) {
+                let start = at;
+                for (column, block) in columns.into_iter().zip(own) {
+                    let tile = column.tile(block, row);
+                    put(at, &block.digits[row], tile);
+                    at += len(tile);
+                }
+                *length = (at - start) as u32;
             }
         }
-        lengths.fill(bytes as u32);
-        self.at = start + rows * bytes;
+        self.at = at;
         Some(())
     }
 
