@@ -13,10 +13,10 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 
 use super::assemble_leaf::{leaf_array, words};
 use super::build;
-use super::build::{Mask, boolean_buffer, refused, scalars};
+use super::build::{Length, Mask, boolean_buffer, refused, scalars};
 use super::layout::{MOST_ITEMS, Node, physical};
 use crate::error::{Error, Result};
-use crate::values::{DecodedLeaf, DecodedValues, PhysicalType};
+use crate::values::{DecodedLeaf, DecodedValues};
 
 /// The array of `field` with `rows` rows from the leaves of `node`; `leaves(i)` is called once for
 /// each leaf, in order.
@@ -83,10 +83,16 @@ fn view_field(field: &FieldRef) -> FieldRef {
     Arc::new(field.as_ref().clone().with_data_type(ty))
 }
 
-/// Whether the strings of a leaf are assembled as views.
-pub(crate) fn reads_views(ty: &DataType, node: &Node, leaf: usize) -> bool {
+/// The leaves whose strings are assembled as views, ascending.
+pub(crate) fn view_leaves(ty: &DataType, node: &Node) -> Vec<usize> {
+    let mut leaves = Vec::new();
+    add_view_leaves(ty, node, &mut leaves);
+    leaves
+}
+
+fn add_view_leaves(ty: &DataType, node: &Node, leaves: &mut Vec<usize>) {
     match (node, ty) {
-        (Node::Leaf(own), DataType::Utf8View | DataType::BinaryView) => *own == leaf,
+        (Node::Leaf(leaf), DataType::Utf8View | DataType::BinaryView) => leaves.push(*leaf),
         (
             Node::List { item, .. } | Node::FixedList { item, .. },
             DataType::List(field)
@@ -95,12 +101,13 @@ pub(crate) fn reads_views(ty: &DataType, node: &Node, leaf: usize) -> bool {
             | DataType::LargeListView(field)
             | DataType::FixedSizeList(field, _)
             | DataType::Map(field, _),
-        ) => reads_views(field.data_type(), item, leaf),
-        (Node::Struct { children, .. }, DataType::Struct(fields)) => children
-            .iter()
-            .zip(fields)
-            .any(|(node, field)| reads_views(field.data_type(), node, leaf)),
-        _ => false,
+        ) => add_view_leaves(field.data_type(), item, leaves),
+        (Node::Struct { children, .. }, DataType::Struct(fields)) => {
+            for (node, field) in children.iter().zip(fields) {
+                add_view_leaves(field.data_type(), node, leaves);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -126,12 +133,12 @@ impl Assembler<'_> {
             }
             (
                 Node::List { lengths, item },
-                DataType::List(field)
-                | DataType::LargeList(field)
-                | DataType::ListView(field)
-                | DataType::LargeListView(field)
-                | DataType::Map(field, _),
-            ) => self.list(ty, field, (*lengths, item), rows),
+                DataType::List(field) | DataType::ListView(field) | DataType::Map(field, _),
+            ) => self.list::<u32>(ty, field, (*lengths, item), rows),
+            (
+                Node::List { lengths, item },
+                DataType::LargeList(field) | DataType::LargeListView(field),
+            ) => self.list::<u64>(ty, field, (*lengths, item), rows),
             (
                 Node::FixedList {
                     validity,
@@ -217,7 +224,7 @@ impl Assembler<'_> {
         }
     }
 
-    fn list(
+    fn list<L: Length>(
         &mut self,
         ty: &DataType,
         field: &FieldRef,
@@ -225,27 +232,11 @@ impl Assembler<'_> {
         rows: Option<usize>,
     ) -> Result<ArrayRef> {
         let (values, nulls) = self.leaf(lengths, rows)?;
-        let lengths = if matches!(ty, DataType::LargeList(_) | DataType::LargeListView(_)) {
-            visible(
-                &scalars::<u64>(words(values, PhysicalType::U64)?)?,
-                nulls.as_ref(),
-            )
-        } else {
-            visible(
-                &scalars::<u32>(words(values, PhysicalType::U32)?)?,
-                nulls.as_ref(),
-            )
-        };
-        let total = lengths
-            .iter()
-            .try_fold(0u64, |sum, length| sum.checked_add(*length));
-        let Some(items) = total.and_then(|total| usize::try_from(total).ok()) else {
-            return Err(Error::corrupt(
-                "the lengths of the lists add up to more than 2^64",
-            ));
-        };
-        let items = self.node(field.data_type(), item, Some(items), &Mask::default())?;
-        build::list(ty, lengths.into_iter(), items, nulls)
+        let lengths = scalars::<L>(words(values, L::TYPE)?)?;
+        let offsets = build::offsets(ty, &lengths, nulls.as_ref())?;
+        let items = offsets.last().map(|end| end.as_usize());
+        let items = self.node(field.data_type(), item, items, &Mask::default())?;
+        build::list(ty, offsets, items, nulls)
     }
 
     fn fixed_lists(
@@ -364,14 +355,4 @@ fn expect(found: usize, expected: Option<usize>, what: &str) -> Result<()> {
         ))),
         _ => Ok(()),
     }
-}
-
-/// Lengths as words of 64 bits, 0 under a NULL.
-fn visible<L: Copy + Into<u64>>(lengths: &[L], nulls: Option<&NullBuffer>) -> Vec<u64> {
-    let valid = |row| nulls.is_none_or(|nulls| nulls.is_valid(row));
-    lengths
-        .iter()
-        .enumerate()
-        .map(|(row, &length)| if valid(row) { length.into() } else { 0 })
-        .collect()
 }

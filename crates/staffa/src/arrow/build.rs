@@ -18,9 +18,10 @@ use arrow_buffer::{
 };
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
+use staffa_kernels::lengths_to_offsets_i32;
 
 use crate::error::{Error, Result};
-use crate::values::Bitmap;
+use crate::values::{Bitmap, Physical};
 
 /// The validity of the levels above, up to the nearest list: a NULL there hides the rows below it.
 #[derive(Clone, Copy, Default)]
@@ -98,85 +99,88 @@ pub(crate) fn scalars<T: ArrowNativeType>(data: Buffer) -> Result<ScalarBuffer<T
     Ok(Buffer::from_slice_ref(data.as_slice()).into())
 }
 
-/// List, large list, list view, large list view or map; the lists lie one after another.
-pub(crate) fn list(
-    ty: &DataType,
-    lengths: impl ExactSizeIterator<Item = u64>,
-    items: ArrayRef,
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef> {
-    match ty {
-        DataType::LargeList(_) | DataType::LargeListView(_) => {
-            list_of::<i64>(ty, lengths, items, nulls)
-        }
-        _ => list_of::<i32>(ty, lengths, items, nulls),
+/// The length of a list as the file has it: 32 bits, 64 bits of large lists.
+pub(crate) trait Length: Physical + ArrowNativeType + Into<u64> {
+    /// Where such a list ends.
+    type Offset: OffsetSizeTrait;
+
+    /// Makes lengths ends; `None` where the last is more than an offset.
+    fn sum(lengths: &mut [Self]) -> Option<()>;
+}
+
+impl Length for u32 {
+    type Offset = i32;
+
+    fn sum(lengths: &mut [Self]) -> Option<()> {
+        lengths_to_offsets_i32(0, lengths).map(|_| ())
     }
 }
 
-/// Offsets of lists that lie one after another and have `items` items together.
-fn offsets_of<O: OffsetSizeTrait>(
-    ty: &DataType,
-    lengths: impl ExactSizeIterator<Item = u64>,
-    items: usize,
-) -> Result<Vec<O>> {
-    let mut offsets = Vec::with_capacity(lengths.len() + 1);
-    offsets.push(O::zero());
-    let mut end = 0u64;
-    for length in lengths {
-        end = end.saturating_add(length);
-        match usize::try_from(end).ok().and_then(O::from_usize) {
-            Some(end) => offsets.push(end),
-            None => return Err(Error::corrupt(format!("{ty} cannot hold {end} items"))),
-        }
+impl Length for u64 {
+    type Offset = i64;
+
+    fn sum(lengths: &mut [Self]) -> Option<()> {
+        let mut end = 0i64;
+        lengths.iter_mut().try_for_each(|length| {
+            end = end.checked_add_unsigned(*length)?;
+            *length = end.cast_unsigned();
+            Some(())
+        })
     }
-    if end != items as u64 {
+}
+
+/// Offsets of lists that lie one after another; a NULL has no items, whatever its length.
+pub(crate) fn offsets<L: Length>(
+    ty: &DataType,
+    lengths: &[L],
+    nulls: Option<&NullBuffer>,
+) -> Result<OffsetBuffer<L::Offset>> {
+    let mut offsets = Vec::with_capacity(lengths.len() + 1);
+    offsets.push(L::default());
+    offsets.extend_from_slice(lengths);
+    let ends = offsets.get_mut(1..).unwrap_or_default();
+    for (length, is_valid) in ends.iter_mut().zip(nulls.into_iter().flatten()) {
+        *length = if is_valid { *length } else { L::default() };
+    }
+    let too_long = || Error::corrupt(format!("{ty}: the lengths add up to too many items"));
+    L::sum(ends).ok_or_else(too_long)?;
+    Ok(OffsetBuffer::new(Buffer::from_vec(offsets).into()))
+}
+
+/// A list, large list, view of either or map.
+pub(crate) fn list<O: OffsetSizeTrait>(
+    ty: &DataType,
+    offsets: OffsetBuffer<O>,
+    items: ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let end = offsets.last().map_or(0, |end| end.as_usize());
+    if end != items.len() {
         return Err(Error::corrupt(format!(
-            "the lengths of the lists add up to {end}, but there are {items} items"
+            "the lengths of the lists add up to {end}, but there are {} items",
+            items.len()
         )));
     }
-    Ok(offsets)
-}
-
-fn list_of<O: OffsetSizeTrait>(
-    ty: &DataType,
-    lengths: impl ExactSizeIterator<Item = u64>,
-    items: ArrayRef,
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef> {
-    let mut offsets = offsets_of::<O>(ty, lengths, items.len())?;
     Ok(match ty {
-        DataType::List(item) | DataType::LargeList(item) => {
-            let offsets = OffsetBuffer::new(offsets.into());
-            Arc::new(
-                GenericListArray::<O>::try_new(item.clone(), offsets, items, nulls)
-                    .map_err(refused)?,
-            )
-        }
+        DataType::List(item) | DataType::LargeList(item) => Arc::new(
+            GenericListArray::<O>::try_new(item.clone(), offsets, items, nulls).map_err(refused)?,
+        ),
         DataType::ListView(item) | DataType::LargeListView(item) => {
             let sizes = offsets.array_windows().map(|[start, end]| *end - *start);
             let sizes = sizes.collect();
-            offsets.pop();
-            let array = GenericListViewArray::<O>::try_new(
-                item.clone(),
-                offsets.into(),
-                sizes,
-                items,
-                nulls,
-            );
+            let starts = offsets.slice(0, offsets.len() - 1).into_inner();
+            let array =
+                GenericListViewArray::<O>::try_new(item.clone(), starts, sizes, items, nulls);
             Arc::new(array.map_err(refused)?)
         }
-        DataType::Map(entries, sorted) => {
+        DataType::Map(entries, sorted) if !O::IS_LARGE => {
             let Some(entries_array) = items.as_struct_opt() else {
                 return Err(Error::corrupt(format!(
                     "{ty}: the entries are {}",
                     items.data_type()
                 )));
             };
-            let offsets: Vec<i32> = offsets
-                .iter()
-                .map(|offset| offset.as_usize() as i32)
-                .collect();
-            let offsets = OffsetBuffer::new(offsets.into());
+            let offsets = OffsetBuffer::<i32>::new(offsets.into_inner().into_inner().into());
             let array = MapArray::try_new(
                 entries.clone(),
                 offsets,

@@ -17,11 +17,11 @@ use arrow_buffer::{ArrowNativeType, BooleanBufferBuilder, Buffer, NullBuffer};
 use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef};
 
 use super::build;
-use super::build::Mask;
+use super::build::{Length, Mask};
 use super::shred_list::Plan;
 use super::take::take;
 use crate::error::{Error, Result};
-use crate::values::{Physical, PhysicalType};
+use crate::values::PhysicalType;
 
 /// The rows of all batches, in order, as one batch of `schema`; `None` where they cannot be one:
 /// the values of dictionaries together outgrow the key type, or differ in an ordered dictionary;
@@ -219,7 +219,7 @@ fn content_bytes(offsets: &[i32]) -> usize {
 }
 
 /// Lists with lengths of type `L`; views become lists that lie one after another.
-fn join_lists<L: Physical + Into<u64>>(
+fn join_lists<L: Length>(
     ty: &DataType,
     item: &Field,
     arrays: &[ArrayRef],
@@ -231,8 +231,7 @@ fn join_lists<L: Physical + Into<u64>>(
         let lists = Plan::of(array.as_ref(), None, nulls)?;
         let (items, plan) = lists.ok_or_else(unlike)?;
         total += plan.items;
-        let words = plan.lengths.words::<L>().iter();
-        lengths.extend(words.map(|length| -> u64 { (*length).into() }));
+        lengths.extend_from_slice(plan.lengths.words::<L>());
         parts.push(match &plan.picks {
             None => items.slice(plan.start, plan.items),
             Some(rows) => take(item, &items, rows)?,
@@ -244,7 +243,7 @@ fn join_lists<L: Physical + Into<u64>>(
     let Some(items) = join(item, &parts, &Mask::default())? else {
         return Ok(None);
     };
-    build::list(ty, lengths.into_iter(), items, nulls).map(Some)
+    build::list(ty, build::offsets::<L>(ty, &lengths, None)?, items, nulls).map(Some)
 }
 
 fn join_runs<R: RunEndIndexType>(

@@ -14,7 +14,7 @@ use super::column_builder::OutputLayout;
 use super::dictionary::{cast_to_dictionary, dictionary_or_runs, read_dictionary};
 use super::run_ends::read_runs;
 use super::threads::{map_parallel, threads};
-use crate::arrow::{Node, assemble_within, reads_views};
+use crate::arrow::{Node, assemble_within, view_leaves};
 use crate::error::{Error, Result};
 use crate::format::MAX_BLOCK_ROWS;
 use crate::values::PhysicalType;
@@ -229,8 +229,9 @@ pub(super) fn read_plain(
     } else {
         (0..usize::MAX, 0..total)
     };
+    let view_leaves = view_leaves(field.data_type(), node);
     let decode = |leaf| {
-        let views = reads_views(field.data_type(), node, leaf);
+        let views = view_leaves.binary_search(&leaf).is_ok();
         let layout = OutputLayout { views, past_cache };
         ChunkReader::new(file, leaf, row_group)?.decode(blocks.clone(), layout)
     };

@@ -24,7 +24,7 @@ use super::chunk_reader::ChunkReader;
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::dictionary::{cast_to_dictionary, dictionary_or_runs};
 use super::ranges::TAKE_GAP;
-use crate::arrow::{Node, assemble, concat, reads_views, take};
+use crate::arrow::{Node, assemble, concat, take, view_leaves};
 use crate::decode::{ChunkSelection, Selection, words};
 use crate::error::{Error, Result};
 use crate::format::MAX_BLOCK_ROWS;
@@ -158,6 +158,7 @@ impl RowReader<'_> {
     /// The rows of a column as an array of `field`: neither a dictionary nor runs.
     fn plain(&self, column: usize, field: &Field, node: &Node) -> Result<ArrayRef> {
         if let Node::Leaf(leaf) = node {
+            let views = !view_leaves(field.data_type(), node).is_empty();
             let len = self.groups.iter().map(|group| group.rows.len()).sum();
             return assemble(field, node, len, &mut |_| {
                 let blocks = self
@@ -165,7 +166,7 @@ impl RowReader<'_> {
                     .iter()
                     .map(|group| group.blocks(self.file, *leaf));
                 let blocks = blocks.collect::<Result<Vec<_>>>()?;
-                self.leaf(field, node, *leaf, blocks.into_iter().flatten(), len)
+                self.leaf(*leaf, views, blocks.into_iter().flatten(), len)
             });
         }
         let schema = Arc::new(Schema::new(vec![field.clone()]));
@@ -217,6 +218,7 @@ impl RowReader<'_> {
             }
             file.begin(ranges, TAKE_GAP);
         }
+        let views = view_leaves(field.data_type(), node);
         assemble(field, node, group.rows.len(), &mut |leaf| {
             // Depth first, as the leaves are numbered.
             let found = leaves.binary_search_by_key(&leaf, |(of, _)| *of);
@@ -224,20 +226,23 @@ impl RowReader<'_> {
             let (_, values) = found.ok_or_else(|| Error::internal(format!("no leaf {leaf}")))?;
             let block_rows = self.file.chunk(leaf, group.row_group)?.block_rows;
             let blocks = by_block(group.row_group, values, block_rows);
-            self.leaf(field, node, leaf, &blocks, values.len())
+            self.leaf(
+                leaf,
+                views.binary_search(&leaf).is_ok(),
+                &blocks,
+                values.len(),
+            )
         })
     }
 
-    /// Selected values of one leaf, `len` in all.
+    /// Selected values of one leaf, `len` in all, strings as views if asked.
     fn leaf<'b>(
         &self,
-        field: &Field,
-        node: &Node,
         leaf: usize,
+        views: bool,
         blocks: impl IntoIterator<Item = &'b BlockSelection>,
         len: usize,
     ) -> Result<DecodedLeaf> {
-        let views = reads_views(field.data_type(), node, leaf);
         let mut out = ColumnBuilder::of_rows(self.file.leaf(leaf)?, len, views)?;
         let mut last: Option<ChunkReader<'_>> = None;
         for selection in blocks {
