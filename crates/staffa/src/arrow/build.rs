@@ -329,3 +329,39 @@ pub(crate) fn primitive<T: ArrowPrimitiveType>(
         .map_err(refused)?
         .with_data_type(ty.clone()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends<L: Length>(lengths: &[L], nulls: Option<&NullBuffer>) -> Option<Vec<u64>> {
+        let offsets = offsets(&DataType::Null, lengths, nulls).ok()?;
+        Some(offsets.iter().map(|end| end.as_usize() as u64).collect())
+    }
+
+    #[test]
+    fn offsets_are_sums_of_the_lengths_that_are_no_nulls() {
+        assert_eq!(ends::<u32>(&[], None), Some(vec![0]));
+        assert_eq!(ends(&[2u32, 0, 3], None), Some(vec![0, 2, 2, 5]));
+        assert_eq!(ends(&[2u64, 0, 3], None), Some(vec![0, 2, 2, 5]));
+        let nulls = NullBuffer::from(vec![true, false, true]);
+        assert_eq!(
+            ends(&[2, u32::MAX, 3], Some(&nulls)),
+            Some(vec![0, 2, 2, 5])
+        );
+        assert_eq!(
+            ends(&[2, u64::MAX, 3], Some(&nulls)),
+            Some(vec![0, 2, 2, 5])
+        );
+    }
+
+    #[test]
+    fn lengths_that_add_up_to_more_than_an_offset_are_refused() {
+        let most = i32::MAX as u32;
+        assert_eq!(ends(&[most], None), Some(vec![0, u64::from(most)]));
+        assert_eq!(ends(&[most, 1], None), None);
+        assert_eq!(ends(&[u32::MAX, u32::MAX], None), None);
+        assert_eq!(ends(&[i64::MAX as u64, 1], None), None);
+        assert_eq!(ends(&[u64::MAX, 1], None), None);
+    }
+}
