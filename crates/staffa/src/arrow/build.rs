@@ -168,7 +168,7 @@ pub(crate) fn list<O: OffsetSizeTrait>(
         DataType::ListView(item) | DataType::LargeListView(item) => {
             let sizes = offsets.array_windows().map(|[start, end]| *end - *start);
             let sizes = sizes.collect();
-            let starts = offsets.slice(0, offsets.len() - 1).into_inner();
+            let starts = offsets.inner().slice(0, offsets.len() - 1);
             let array =
                 GenericListViewArray::<O>::try_new(item.clone(), starts, sizes, items, nulls);
             Arc::new(array.map_err(refused)?)
