@@ -5,8 +5,9 @@ use std::hint::black_box;
 use criterion::Criterion;
 use staffa_kernels::{
     Int, Packed, PoolBuf, Repeated, Repeats, VECTOR, Word, copy_repeats, expand, fill_past_cache,
-    fill_runs, filter, gather, in_range, pack, pack_tail, positions, prefix_sum, replace_escapes,
-    sum_packed, unpack, unpack_decimals_f32, unpack_decimals_f64, unpack_prefix_sum, unpack_tail,
+    fill_runs, filter, gather, in_range, in_set, pack, pack_tail, positions, prefix_sum,
+    replace_escapes, sum_packed, unpack, unpack_decimals_f32, unpack_decimals_f64,
+    unpack_prefix_sum, unpack_tail,
 };
 
 use crate::{Rng, measure};
@@ -26,6 +27,7 @@ pub(crate) fn all(c: &mut Criterion) {
     selections::<u16>(c);
     selections::<u32>(c);
     selections::<u64>(c);
+    sets(c);
     decimals(c);
     pool(c);
     past(c);
@@ -310,6 +312,19 @@ fn selections<T: Int>(c: &mut Criterion) {
     measure(c, &format!("sum_packed {name}"), bytes, || {
         black_box(sum_packed::<T>(black_box(&packed), 3));
     });
+}
+
+/// Which codes are in a set of so many: as a filter of a dictionary finds them.
+fn sets(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    for entries in [200, 1000, 20_000] {
+        let set: Vec<u64> = (0..entries / 64 + 1).map(|_| rng.next()).collect();
+        let codes: Vec<u32> = (0..VECTOR).map(|_| (rng.next() % entries) as u32).collect();
+        let mut bits = [0; VECTOR / 64];
+        measure(c, &format!("in_set of {entries}"), 4 * VECTOR, || {
+            in_set(black_box(&codes), black_box(&set), black_box(&mut bits));
+        });
+    }
 }
 
 fn decimals(c: &mut Criterion) {

@@ -9,6 +9,8 @@
 use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
+use super::avx2::{PAIRS, numbers_of_bytes};
+#[cfg(target_arch = "x86_64")]
 use super::avx512::{self, is_wide, lanes};
 use super::bits::count_ones;
 use super::dispatch::dispatch;
@@ -160,10 +162,7 @@ unsafe fn expand_lanes<T: Word>(from: *const T, mask: usize, to: *mut T) {
                 _mm_storel_epi64(to.cast(), _mm_shuffle_epi8(packed, numbers));
             }
             2 => {
-                // Byte `2 n` and byte `2 n + 1` of value `n`; the top bit stays.
-                let twice = _mm_unpacklo_epi8(numbers, numbers);
-                let bytes = _mm_add_epi8(_mm_add_epi8(twice, twice), _mm_set1_epi16(0x0100));
-                let bytes = _mm_or_si128(bytes, _mm_and_si128(twice, _mm_set1_epi8(-0x80)));
+                let bytes = numbers_of_bytes(numbers);
                 let packed = _mm_loadu_si128(from.cast());
                 _mm_storeu_si128(to.cast(), _mm_shuffle_epi8(packed, bytes));
             }
@@ -178,12 +177,6 @@ unsafe fn expand_lanes<T: Word>(from: *const T, mask: usize, to: *mut T) {
         }
     }
 }
-
-/// Masks of four bits with every bit twice.
-#[cfg(target_arch = "x86_64")]
-static PAIRS: [usize; 16] = [
-    0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f, 0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff,
-];
 
 /// A register of places of 32, 64 or 128 bits at a time.
 #[cfg(target_arch = "x86_64")]

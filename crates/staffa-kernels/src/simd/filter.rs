@@ -2,12 +2,14 @@
 //!
 //!   out[k] = values[position of the k-th set bit]
 //!
-//! A wide register is compacted at once (AVX-512). Otherwise compaction is free of branches: write
+//! A register is compacted at once (AVX2, AVX-512). Otherwise compaction is free of branches: write
 //! every value, advance only for set bits.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
+#[cfg(target_arch = "x86_64")]
+use super::avx2::{PAIRS, numbers_of_bytes};
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{compress, is_wide, lanes, store};
 use super::bits::count_ones;
@@ -32,7 +34,7 @@ pub fn filter<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) -> Option<usiz
 
 dispatch! {
     fn filter_words<T: Word>(values: &[T], mask: &[u64], out: &mut [T])
-        = scalar, avx2: scalar, avx512: filter_avx512;
+        = scalar, avx2: filter_avx2, avx512: filter_avx512;
 }
 
 #[inline(always)]
@@ -55,6 +57,97 @@ fn one_by_one<T: Word>(values: &[T], mask: &[u64], from: usize, out: &mut [T]) {
             let Some(place) = out.get_mut(at) else { return };
             *place = *value;
             at += (word >> i & 1) as usize;
+        }
+    }
+}
+
+/// For every mask of eight values, from the lowest byte on: the number of the first value whose bit is
+/// set, of the second, and so on.
+#[cfg(target_arch = "x86_64")]
+static NUMBERS: [u64; 256] = numbers();
+
+#[cfg(target_arch = "x86_64")]
+const fn numbers() -> [u64; 256] {
+    let mut all = [0; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut number, mut place) = (0, 0);
+        while number < 8 {
+            if mask >> number & 1 == 1 {
+                all[mask] |= number << (place * 8);
+                place += 1;
+            }
+            number += 1;
+        }
+        mask += 1;
+    }
+    all
+}
+
+/// Eight values of up to 32 bits, or four of 64, at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn filter_avx2<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) {
+    let lanes = match T::BYTES {
+        1 | 2 | 4 => 8,
+        8 => 4,
+        _ => return scalar(values, mask, out),
+    };
+    let mut at = 0;
+    for (i, (chunk, &word)) in values.as_chunks::<64>().0.iter().zip(mask).enumerate() {
+        let end = at + word.count_ones() as usize;
+        if word == u64::MAX {
+            out[at..end].copy_from_slice(chunk);
+            at = end;
+            continue;
+        }
+        // Every store takes a place for each lane, the last one from `end` on at most.
+        if end + lanes > out.len() {
+            return one_by_one(values, mask, i * 64, &mut out[at..]);
+        }
+        let mut bits = word;
+        for part in chunk.chunks_exact(lanes) {
+            let mask = (bits & ((1 << lanes) - 1)) as usize;
+            bits >>= lanes;
+            // SAFETY: the part has `lanes` values; `at` is at most `end`, from which on `out` has as many.
+            unsafe { filter_lanes(part.as_ptr(), mask, out.as_mut_ptr().add(at)) };
+            at += mask.count_ones() as usize;
+        }
+    }
+    one_by_one(values, mask, values.len() / 64 * 64, &mut out[at..]);
+}
+
+/// Those of eight values (four of 64 bits) whose bit of `mask` is set, moved to the front; any others
+/// behind them.
+///
+/// # Safety
+/// So many values must be valid for reads at `from` and for writes at `to`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+unsafe fn filter_lanes<T: Word>(from: *const T, mask: usize, to: *mut T) {
+    // Each value of 64 bits is two of 32.
+    let mask = if T::BYTES == 8 { PAIRS[mask] } else { mask };
+    let numbers = _mm_cvtsi64_si128(NUMBERS[mask].cast_signed());
+    // SAFETY: the loads and stores take 8, 16 or 32 bytes: eight values, or four of 64 bits.
+    unsafe {
+        match T::BYTES {
+            1 => {
+                let values = _mm_loadl_epi64(from.cast());
+                _mm_storel_epi64(to.cast(), _mm_shuffle_epi8(values, numbers));
+            }
+            2 => {
+                let values = _mm_loadu_si128(from.cast());
+                let bytes = numbers_of_bytes(numbers);
+                _mm_storeu_si128(to.cast(), _mm_shuffle_epi8(values, bytes));
+            }
+            _ => {
+                let values = _mm256_loadu_si256(from.cast());
+                let numbers = _mm256_cvtepu8_epi32(numbers);
+                let moved = _mm256_permutevar8x32_epi32(values, numbers);
+                _mm256_storeu_si256(to.cast(), moved);
+            }
         }
     }
 }

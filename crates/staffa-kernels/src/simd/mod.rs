@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! dispatch      the instruction set of this machine; the macro that compiles a kernel for each
-//! avx512        operations on registers, by the width of their words
+//! avx2, avx512  operations on registers, by the width of their words
 //! bitpack       1,024 values of `width` bits, interleaved; shorter tails, one bit string
 //! prefix_sum    differences to values; packed_sums: while they are packed
 //! decimal       decimal digits to floats
@@ -23,6 +23,8 @@
 // Intrinsics are imported all at once.
 #![cfg_attr(target_arch = "x86_64", allow(clippy::wildcard_imports))]
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod bitpack;

@@ -9,6 +9,8 @@
 use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
+use super::avx2;
+#[cfg(target_arch = "x86_64")]
 use super::avx512::{at_most, lanes, splat, sub};
 use super::dispatch::dispatch;
 use crate::word::Int;
@@ -24,7 +26,7 @@ dispatch! {
     /// assert_eq!(out, [0b1110]);
     /// ```
     pub fn in_range<T: Int>(values: &[T], low: T, span: T, out: &mut [u64])
-        = scalar, avx2: scalar, avx512: range_avx512;
+        = scalar, avx2: range_avx2, avx512: range_avx512;
 }
 
 #[inline(always)]
@@ -42,6 +44,25 @@ fn scalar<T: Int>(values: &[T], low: T, span: T, out: &mut [u64]) {
             *word |= bits << (i * 8);
         }
     }
+}
+
+/// A register at a time; the comparison gives ones for each value in the range.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn range_avx2<T: Int>(values: &[T], low: T, span: T, out: &mut [u64]) {
+    let (lows, spans) = (avx2::splat(low), avx2::splat(span));
+    let (whole, rest) = values.as_chunks::<64>();
+    let (words, last) = out.split_at_mut(whole.len().min(out.len()));
+    for (word, values) in words.iter_mut().zip(whole) {
+        *word = avx2::bits_of::<T>(|i| {
+            let part = &values[i * (32 / T::BYTES)..][..32 / T::BYTES];
+            // SAFETY: the part has 32 bytes.
+            let x = unsafe { _mm256_loadu_si256(part.as_ptr().cast()) };
+            avx2::at_most::<T>(avx2::sub::<T>(x, lows), spans)
+        });
+    }
+    scalar(rest, low, span, last);
 }
 
 /// A register at a time; the comparison gives a bit for each value.
@@ -74,7 +95,7 @@ dispatch! {
     /// assert_eq!(out, [0b00011]);
     /// ```
     pub fn in_set<>(values: &[u32], set: &[u64], out: &mut [u64])
-        = set_scalar, avx2: set_scalar, avx512: set_avx512;
+        = set_scalar, avx2: set_avx2, avx512: set_avx512;
 }
 
 #[inline(always)]
@@ -89,6 +110,55 @@ fn set_scalar(values: &[u32], set: &[u64], out: &mut [u64]) {
             .rev()
             .fold(0, |word, value| word << 1 | bit(value));
     }
+}
+
+/// Eight values at a time. A set of up to 256 bits is held in a register; words of a larger set are
+/// gathered.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn set_avx2(values: &[u32], set: &[u64], out: &mut [u64]) {
+    const SMALL: usize = 4;
+    if set.is_empty() {
+        return set_scalar(values, set, out);
+    }
+    let mut small = [0u64; SMALL];
+    let held = set.len().min(SMALL);
+    small[..held].copy_from_slice(&set[..held]);
+    // SAFETY: `small` has 32 bytes.
+    let small = unsafe { _mm256_loadu_si256(small.as_ptr().cast()) };
+    // The largest value within the set; a set of 2^32 bits or more has room for all.
+    let most = (set.len() as u64 * 64).min(1 << 32).wrapping_sub(1) as u32;
+    let most = avx2::splat(most);
+    let (whole, rest) = values.as_chunks::<64>();
+    let (chunks, last) = out.split_at_mut(whole.len().min(out.len()));
+    for (word, values) in chunks.iter_mut().zip(whole) {
+        *word = avx2::bits_of::<u32>(|i| {
+            let part = &values[i * 8..][..8];
+            // SAFETY: the part has 32 bytes.
+            let x = unsafe { _mm256_loadu_si256(part.as_ptr().cast()) };
+            let there = avx2::at_most::<u32>(x, most);
+            let place = _mm256_srli_epi32::<5>(x);
+            let words = if set.len() <= SMALL {
+                _mm256_and_si256(_mm256_permutevar8x32_epi32(small, place), there)
+            } else {
+                // SAFETY: places of values within the set are below twice its length, its length in
+                // words of 32 bits; they are below 2^27, so none is negative.
+                unsafe {
+                    _mm256_mask_i32gather_epi32::<4>(
+                        _mm256_setzero_si256(),
+                        set.as_ptr().cast(),
+                        place,
+                        there,
+                    )
+                }
+            };
+            // The bit of the value moves to the top, which alone counts.
+            let bit = _mm256_and_si256(x, _mm256_set1_epi32(31));
+            _mm256_sllv_epi32(words, _mm256_sub_epi32(_mm256_set1_epi32(31), bit))
+        });
+    }
+    set_scalar(rest, set, last);
 }
 
 /// Sixteen values at a time. A set of up to 1,024 bits is held in two registers; words of a larger
@@ -206,7 +276,7 @@ mod tests {
     fn members_of_a_set_agree_with_one_at_a_time() {
         on_every_level(|| {
             let mut rng = Rng(0x5e7);
-            for words in [0, 1, 2, 15, 16, 17, 300] {
+            for words in [0, 1, 2, 4, 5, 15, 16, 17, 300] {
                 let set: Vec<u64> = (0..words).map(|_| rng.next()).collect();
                 for len in [0usize, 1, 63, 64, 65, 130, 1000, 1024] {
                     let bits = words * 64;
