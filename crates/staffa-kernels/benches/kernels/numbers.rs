@@ -302,11 +302,19 @@ fn selections<T: Int>(c: &mut Criterion) {
     measure(c, &format!("in_range {name}"), bytes, || {
         in_range(black_box(&values), T::ZERO, span, black_box(&mut bits));
     });
-    let escapes: Vec<T> = values.iter().map(|v| *v & T::from_u64(7)).collect();
-    measure(c, &format!("replace_escapes {name}"), bytes, || {
-        out.copy_from_slice(&escapes);
-        black_box(replace_escapes(&mut out, T::ZERO, black_box(&values)));
-    });
+    for (bits, share) in [(3, "1 of 8"), (6, "1 of 64")] {
+        let low = T::from_u64((1 << bits) - 1);
+        let escapes: Vec<T> = values.iter().map(|v| *v & low).collect();
+        measure(
+            c,
+            &format!("replace_escapes {name}, {share}"),
+            bytes,
+            || {
+                out.copy_from_slice(&escapes);
+                black_box(replace_escapes(&mut out, T::ZERO, black_box(&values)));
+            },
+        );
+    }
     let mut packed = Vec::new();
     pack(&values, 3, &mut packed);
     measure(c, &format!("sum_packed {name}"), bytes, || {

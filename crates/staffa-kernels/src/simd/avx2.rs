@@ -4,6 +4,26 @@ use std::arch::x86_64::*;
 
 use crate::word::Int;
 
+/// For an expansion, for every mask of eight places, from the lowest byte on: the number of the value that belongs to the
+/// place, with the top bit set where none does.
+pub(super) static NUMBERS: [u64; 256] = numbers();
+
+const fn numbers() -> [u64; 256] {
+    let mut all = [0; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut place, mut number) = (0, 0);
+        while place < 8 {
+            let valid = mask >> place & 1 == 1;
+            all[mask] |= (if valid { number } else { 0x80 }) << (place * 8);
+            number += valid as u64;
+            place += 1;
+        }
+        mask += 1;
+    }
+    all
+}
+
 /// Masks of four bits with every bit twice.
 pub(super) static PAIRS: [usize; 16] = [
     0x00, 0x03, 0x0c, 0x0f, 0x30, 0x33, 0x3c, 0x3f, 0xc0, 0xc3, 0xcc, 0xcf, 0xf0, 0xf3, 0xfc, 0xff,
@@ -41,6 +61,18 @@ pub(super) fn sub<T: Int>(a: __m256i, b: __m256i) -> __m256i {
         2 => _mm256_sub_epi16(a, b),
         4 => _mm256_sub_epi32(a, b),
         _ => _mm256_sub_epi64(a, b),
+    }
+}
+
+/// Ones in every word of `a` that is equal to that of `b`.
+#[target_feature(enable = "avx2")]
+#[inline]
+pub(super) fn equal<T: Int>(a: __m256i, b: __m256i) -> __m256i {
+    match T::BYTES {
+        1 => _mm256_cmpeq_epi8(a, b),
+        2 => _mm256_cmpeq_epi16(a, b),
+        4 => _mm256_cmpeq_epi32(a, b),
+        _ => _mm256_cmpeq_epi64(a, b),
     }
 }
 

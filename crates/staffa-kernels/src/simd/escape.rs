@@ -8,6 +8,8 @@
 use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
+use super::avx2::{self, NUMBERS, PAIRS, numbers_of_bytes};
+#[cfg(target_arch = "x86_64")]
 use super::avx512::{equal, expand, is_wide, lanes, splat};
 use super::dispatch::dispatch;
 use crate::word::{Int, Word};
@@ -23,7 +25,7 @@ dispatch! {
     /// assert_eq!(values, [1, 700, 2, 800]);
     /// ```
     pub fn replace_escapes<T: Int>(values: &mut [T], escape: T, exceptions: &[T]) -> usize
-        = scalar, avx2: scalar, avx512: replace_avx512;
+        = scalar, avx2: replace_avx2, avx512: replace_avx512;
 }
 
 dispatch! {
@@ -36,7 +38,7 @@ dispatch! {
     /// assert_eq!(values, [1, 700, 2, 800]);
     /// ```
     pub fn replace_marked<T: Word>(values: &mut [T], marked: &[u64], exceptions: &[T]) -> usize
-        = marked_scalar, avx2: marked_scalar, avx512: marked_avx512;
+        = marked_scalar, avx2: marked_avx2, avx512: marked_avx512;
 }
 
 /// Replaces the values of bits that are set; `found` values were replaced before.
@@ -84,13 +86,121 @@ fn marked_scalar<T: Word>(values: &mut [T], marked: &[u64], exceptions: &[T]) ->
     found
 }
 
+/// Values that are replaced at once by AVX2; `None` for wider ones.
+#[cfg(target_arch = "x86_64")]
+const fn few_lanes<T: Word>() -> Option<usize> {
+    match T::BYTES {
+        1 | 2 | 4 => Some(8),
+        8 => Some(4),
+        _ => None,
+    }
+}
+
+/// Of 64 values at most so many are replaced one by one: the branch behind the last costs as much as eight
+/// registers.
+#[cfg(target_arch = "x86_64")]
+const FEW: u32 = 8;
+
+/// 64 values at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn replace_avx2<T: Int>(values: &mut [T], escape: T, exceptions: &[T]) -> usize {
+    let escapes = avx2::splat(escape);
+    let mut found = 0;
+    let (whole, rest) = values.as_chunks_mut::<64>();
+    for places in whole {
+        let mask = avx2::bits_of::<T>(|i| {
+            let part = &places[i * (32 / T::BYTES)..][..32 / T::BYTES];
+            // SAFETY: the part has 32 bytes.
+            let x = unsafe { _mm256_loadu_si256(part.as_ptr().cast()) };
+            avx2::equal::<T>(x, escapes)
+        });
+        replace_wide(places, mask, exceptions, &mut found);
+    }
+    let exceptions = &exceptions[found.min(exceptions.len())..];
+    found + scalar(rest, escape, exceptions)
+}
+
+/// 64 values at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn marked_avx2<T: Word>(values: &mut [T], marked: &[u64], exceptions: &[T]) -> usize {
+    let mut found = 0;
+    for (i, places) in values.chunks_mut(64).enumerate() {
+        let mask = word_of(marked, i, places.len());
+        replace_wide(places, mask, exceptions, &mut found);
+    }
+    found
+}
+
+/// As [`replace`], where many bits are set by eight values at a time, four of 64 bits.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn replace_wide<T: Word>(places: &mut [T], mut mask: u64, exceptions: &[T], found: &mut usize) {
+    let Some(lanes) = few_lanes::<T>().filter(|_| mask.count_ones() > FEW) else {
+        return replace(places, mask, exceptions, found);
+    };
+    let mut chunks = places.chunks_exact_mut(lanes);
+    for chunk in &mut chunks {
+        let own = (mask & ((1 << lanes) - 1)) as usize;
+        mask >>= lanes;
+        replace_few(chunk, own, exceptions, found);
+    }
+    replace(chunks.into_remainder(), mask, exceptions, found);
+}
+
+/// Replaces the values of a chunk of `few_lanes` whose bits are set: without a branch, which would be hard to
+/// predict, for those that are not.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+fn replace_few<T: Word>(chunk: &mut [T], mask: usize, exceptions: &[T], found: &mut usize) {
+    let Some(next) = exceptions.get(*found..*found + chunk.len()) else {
+        // The last exceptions.
+        return replace(chunk, mask as u64, exceptions, found);
+    };
+    assert!(few_lanes::<T>() == Some(chunk.len()));
+    *found += mask.count_ones() as usize;
+    // Each value of 64 bits is two of 32.
+    let mask = if T::BYTES == 8 { PAIRS[mask] } else { mask };
+    let numbers = _mm_cvtsi64_si128(NUMBERS[mask].cast_signed());
+    let (next, values) = (next.as_ptr(), chunk.as_mut_ptr());
+    // SAFETY: the loads and stores take 8, 16 or 32 bytes: all values of the chunk, and as many exceptions.
+    unsafe {
+        match T::BYTES {
+            1 => {
+                let placed = _mm_shuffle_epi8(_mm_loadl_epi64(next.cast()), numbers);
+                let old = _mm_loadl_epi64(values.cast());
+                _mm_storel_epi64(values.cast(), _mm_blendv_epi8(placed, old, numbers));
+            }
+            2 => {
+                let bytes = numbers_of_bytes(numbers);
+                let placed = _mm_shuffle_epi8(_mm_loadu_si128(next.cast()), bytes);
+                let old = _mm_loadu_si128(values.cast());
+                _mm_storeu_si128(values.cast(), _mm_blendv_epi8(placed, old, bytes));
+            }
+            _ => {
+                // A number with the top bit, of a value that stays, has it in every byte.
+                let numbers = _mm256_cvtepi8_epi32(numbers);
+                let next = _mm256_loadu_si256(next.cast());
+                let placed = _mm256_permutevar8x32_epi32(next, numbers);
+                let old = _mm256_loadu_si256(values.cast());
+                _mm256_storeu_si256(values.cast(), _mm256_blendv_epi8(placed, old, numbers));
+            }
+        }
+    }
+}
+
 /// A register of 32-bit or 64-bit values at a time, while as many exceptions are left to load.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx2,popcnt")]
 #[inline]
 fn replace_avx512<T: Int>(values: &mut [T], escape: T, exceptions: &[T]) -> usize {
     if !is_wide::<T>() {
-        return scalar(values, escape, exceptions);
+        return replace_avx2(values, escape, exceptions);
     }
     let escapes = splat(escape);
     let mut found = 0;
@@ -106,11 +216,11 @@ fn replace_avx512<T: Int>(values: &mut [T], escape: T, exceptions: &[T]) -> usiz
 
 /// A register of 32-bit or 64-bit values at a time, while as many exceptions are left to load.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx2,popcnt")]
 #[inline]
 fn marked_avx512<T: Word>(values: &mut [T], marked: &[u64], exceptions: &[T]) -> usize {
     if !is_wide::<T>() {
-        return marked_scalar(values, marked, exceptions);
+        return marked_avx2(values, marked, exceptions);
     }
     let lanes = lanes::<T>();
     let mut found = 0;

@@ -9,7 +9,7 @@
 use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
-use super::avx2::{PAIRS, numbers_of_bytes};
+use super::avx2::{NUMBERS, PAIRS, numbers_of_bytes};
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{self, is_wide, lanes};
 use super::bits::count_ones;
@@ -83,28 +83,6 @@ fn whole_words<T: Word>(out: &mut [T], mut left: usize, validity: &[u64]) {
             _ => left = one_by_one(out, start..start + 64, left, validity),
         }
     }
-}
-
-/// For every mask of eight places, from the lowest byte on: the number of the value that belongs to the
-/// place, with the top bit set where none does.
-#[cfg(target_arch = "x86_64")]
-static NUMBERS: [u64; 256] = numbers();
-
-#[cfg(target_arch = "x86_64")]
-const fn numbers() -> [u64; 256] {
-    let mut all = [0; 256];
-    let mut mask = 0;
-    while mask < 256 {
-        let (mut place, mut number) = (0, 0);
-        while place < 8 {
-            let valid = mask >> place & 1 == 1;
-            all[mask] |= (if valid { number } else { 0x80 }) << (place * 8);
-            number += valid as u64;
-            place += 1;
-        }
-        mask += 1;
-    }
-    all
 }
 
 /// Eight places of up to 32 bits, four of 64 or two of 128, at a time.

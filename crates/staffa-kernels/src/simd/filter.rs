@@ -95,7 +95,7 @@ fn filter_avx2<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) {
         _ => return scalar(values, mask, out),
     };
     let mut at = 0;
-    for (i, (chunk, &word)) in values.as_chunks::<64>().0.iter().zip(mask).enumerate() {
+    for (chunk, &word) in values.as_chunks::<64>().0.iter().zip(mask) {
         let end = at + word.count_ones() as usize;
         if word == u64::MAX {
             out[at..end].copy_from_slice(chunk);
@@ -103,19 +103,38 @@ fn filter_avx2<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) {
             continue;
         }
         // Every store takes a place for each lane, the last one from `end` on at most.
-        if end + lanes > out.len() {
-            return one_by_one(values, mask, i * 64, &mut out[at..]);
+        if end + lanes <= out.len() {
+            // SAFETY: `out` has `lanes` places from `end` on.
+            unsafe { filter_chunk(chunk, word, lanes, out.as_mut_ptr().add(at)) };
+        } else {
+            let mut last = [T::default(); 64 + 8];
+            // SAFETY: there are eight places behind as many as the chunk has values.
+            unsafe { filter_chunk(chunk, word, lanes, last.as_mut_ptr()) };
+            out[at..end].copy_from_slice(&last[..end - at]);
         }
-        let mut bits = word;
-        for part in chunk.chunks_exact(lanes) {
-            let mask = (bits & ((1 << lanes) - 1)) as usize;
-            bits >>= lanes;
-            // SAFETY: the part has `lanes` values; `at` is at most `end`, from which on `out` has as many.
-            unsafe { filter_lanes(part.as_ptr(), mask, out.as_mut_ptr().add(at)) };
-            at += mask.count_ones() as usize;
-        }
+        at = end;
     }
     one_by_one(values, mask, values.len() / 64 * 64, &mut out[at..]);
+}
+
+/// Those of 64 values whose bit of `word` is set, `lanes` values at a time.
+///
+/// # Safety
+/// As many values as bits are set, and `lanes` behind them, must be valid for writes at `to`.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,popcnt")]
+#[inline]
+unsafe fn filter_chunk<T: Word>(chunk: &[T; 64], word: u64, lanes: usize, mut to: *mut T) {
+    let mut bits = word;
+    for part in chunk.chunks_exact(lanes) {
+        let mask = (bits & ((1 << lanes) - 1)) as usize;
+        bits >>= lanes;
+        // SAFETY: the part has `lanes` values; those before took a place for each set bit.
+        unsafe {
+            filter_lanes(part.as_ptr(), mask, to);
+            to = to.add(mask.count_ones() as usize);
+        }
+    }
 }
 
 /// Those of eight values (four of 64 bits) whose bit of `mask` is set, moved to the front; any others

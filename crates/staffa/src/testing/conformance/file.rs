@@ -48,24 +48,31 @@ pub(super) fn through_file(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind
             "{} {data_type}",
             encoding.info().name
         );
-        for op in [
+        let mut compared = |op| {
+            let row = random.below(2600);
+            let literal = literal(batch.column(0), &numbers, row)?;
+            let column = "a".into();
+            Some(Predicate::Compare {
+                column,
+                op,
+                literal,
+            })
+        };
+        let predicates = [
             Compare::Eq,
             Compare::NotEq,
             Compare::Lt,
             Compare::LtEq,
             Compare::Gt,
             Compare::GtEq,
-        ] {
-            let row = random.below(2600);
-            if let Some(literal) = literal(batch.column(0), &numbers, row) {
-                let column = "a".into();
-                let predicate = Predicate::Compare {
-                    column,
-                    op,
-                    literal,
-                };
-                filtered(&file, &batch, &predicate, encoding.info().name);
-            }
+        ];
+        let predicates = predicates.map(&mut compared);
+        // Rows that passed one of two tests, and rows that passed both.
+        let pair = [compared(Compare::LtEq), compared(Compare::NotEq)];
+        let pair: Vec<_> = pair.into_iter().flatten().collect();
+        let both = [Predicate::And(pair.clone()), Predicate::Or(pair)].map(Some);
+        for predicate in predicates.into_iter().chain(both).flatten() {
+            filtered(&file, &batch, &predicate, encoding.info().name);
         }
     }
 }
