@@ -14,6 +14,8 @@ from staffa.errors import InvalidArgumentError
 
 def path_text(path: str | os.PathLike[str]) -> str:
     """The path as text."""
+    if type(path) is str:
+        return path
     try:
         text = os.fspath(path)
     except TypeError:
@@ -92,11 +94,7 @@ def row_range(indices: Any, rows: int) -> range | None:
 
 def row_indices(indices: Any, mask: bool = False) -> pa.Array:
     """Row numbers as an Arrow array of int64 or uint64, or a mask. The file checks the range."""
-    if not isinstance(indices, Iterable) and not hasattr(indices, "__arrow_c_array__"):
-        raise InvalidArgumentError(
-            f"indices must be a list or an array of row numbers, as in [0, 5], a range or a slice, found {indices!r}"
-        )
-    array = _as_array(indices)
+    array = indices if isinstance(indices, pa.Array) else _as_array(indices)
     if array.type in _ROW_NUMBERS and not array.null_count:
         return array
     if mask and pa.types.is_boolean(array.type):
@@ -115,12 +113,18 @@ _ROW_NUMBERS = (pa.int64(), pa.uint64())
 
 
 def _as_array(indices: Any) -> pa.Array:
+    if not hasattr(indices, "__iter__") and not hasattr(indices, "__arrow_c_array__"):
+        raise InvalidArgumentError(
+            f"indices must be a list or an array of row numbers, as in [0, 5], a range or a slice, found {indices!r}"
+        )
     try:
+        if hasattr(indices, "__array_interface__"):
+            return pa.array(indices)
         if not isinstance(indices, (pa.Array, Sequence)) and hasattr(indices, "__arrow_c_stream__"):
             indices = pa.chunked_array(indices)
         if isinstance(indices, pa.ChunkedArray):
             return pa.concat_arrays(indices.chunks) if indices.num_chunks else pa.array([], indices.type)
-        return indices if isinstance(indices, pa.Array) else pa.array(indices)
+        return pa.array(indices)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise InvalidArgumentError(f"indices must be whole numbers: {error}") from error
 

@@ -23,7 +23,11 @@ def needed(expressions: Sequence[Any], names: list[str]) -> list[str]:
 
 def searched_text(expressions: Sequence[Any]) -> str | None:
     """The text that is searched for the names of columns, or None if all columns are needed."""
-    text = "\n".join(map(text_of, expressions))
+    return searched("\n".join(map(text_of, expressions)))
+
+
+def searched(text: str) -> str | None:
+    """The text of expressions, if it names all columns that they need."""
     return None if "FieldPath(" in text else text
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._evaluate import evaluate, no_rows, searched_text, text_of
+from staffa._evaluate import evaluate, no_rows, searched, text_of
 from staffa._filters import as_expression
 from staffa._pushdown import Predicate, translate
 from staffa.errors import InvalidArgumentError
@@ -54,7 +54,8 @@ def bind(expression: Any, file: _staffa.File, columns: list[str] | None) -> tupl
         expression = as_expression(expression, file.empty().flattened().to_pyarrow().schema)
     check_expression("filter", expression)
     # Only with the columns that it may need: every other column costs time.
-    comparable, pushed, whole = _Translation(expression, file.empty(searched_text([expression]))).result()
+    text = text_of(expression)
+    comparable, pushed, whole = _Translation(expression, text, file.empty(searched(text))).result()
     return pushed, None if whole else Filter(expression, comparable, pushed, file.names, columns)
 
 
@@ -99,10 +100,10 @@ class _Translation:
     A translation takes as long as a scan of a small file, because pyarrow writes the expression as Substrait.
     """
 
-    def __init__(self, expression: Any, columns: _staffa.Batch) -> None:
+    def __init__(self, expression: Any, text: str, columns: _staffa.Batch) -> None:
         self._expression = expression
         self._columns = columns
-        self._key = (text_of(expression), columns.described())
+        self._key = (text, columns.described())
 
     def __hash__(self) -> int:
         return hash(self._key)

@@ -81,6 +81,8 @@ class Reads(NamedTuple):
     @staticmethod
     def of(cached: Any, metrics: Any) -> Reads:
         """The arguments `cached` and `metrics`."""
+        if cached is False and metrics is None:
+            return _UNCACHED
         if metrics is not None and not isinstance(metrics, ScanMetrics):
             raise InvalidArgumentError(f"metrics must be a staffa.ScanMetrics, found {type(metrics).__name__}")
         counters = None if metrics is None else metrics._metrics
@@ -89,3 +91,6 @@ class Reads(NamedTuple):
         if cached not in ("encoded", "decoded"):
             raise InvalidArgumentError(f"cached must be True, False, 'encoded' or 'decoded', found {cached!r}")
         return Reads(True, cached == "decoded", counters)
+
+
+_UNCACHED = Reads()

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from staffa._arguments import one_filter
 from staffa._file import File
-from staffa._source import is_folder_or_pattern, local_path
+from staffa._source import is_folder_or_pattern, is_url, local_path
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -40,7 +40,17 @@ def open(source: Any, *, cache_bytes: int | None = None, cache_decoded: bool = F
     1000
     """
     if isinstance(source, (str, os.PathLike)):
-        source = _only_file(local_path(source))
+        source = local_path(source)
+        if is_url(source):
+            source = _only_file(source)
+        else:
+            # Most paths are those of files: a look at what the path is would cost as much as reading a footer.
+            try:
+                return File(source, cache_bytes=cache_bytes, cache_decoded=cache_decoded)
+            except (FileNotFoundError, IsADirectoryError):
+                if not is_folder_or_pattern(source):
+                    raise
+            source = _only_file(source)
     return File(source, cache_bytes=cache_bytes, cache_decoded=cache_decoded)
 
 

@@ -16,7 +16,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 def is_url(path: str) -> bool:
     """Whether a path names an object in a store."""
-    return _URL.match(path) is not None
+    return "://" in path and _URL.match(path) is not None
 
 
 def local_path(path: Any) -> str:
@@ -32,7 +32,7 @@ def local_path(path: Any) -> str:
 
 def absolute(path: str) -> str:
     """The path from any folder."""
-    return path if is_url(path) else os.path.abspath(path)  # noqa: PTH100
+    return path if path.startswith("/") or is_url(path) else os.path.abspath(path)  # noqa: PTH100
 
 
 def contents(source: Any) -> bytes | bytearray | None:
@@ -66,4 +66,6 @@ def is_folder_or_pattern(path: str) -> bool:
     """Whether a path stands for the files of a folder or of a pattern."""
     if is_url(path):
         return path.endswith("/") or "*" in path or "[" in path
-    return Path(path).is_dir() or (any(mark in path for mark in "*?[") and not Path(path).exists())
+    if os.path.isdir(path):  # noqa: PTH112
+        return True
+    return ("*" in path or "?" in path or "[" in path) and not Path(path).exists()
