@@ -116,7 +116,9 @@ fn replace_avx2<T: Int>(values: &mut [T], escape: T, exceptions: &[T]) -> usize 
             let x = unsafe { _mm256_loadu_si256(part.as_ptr().cast()) };
             avx2::equal::<T>(x, escapes)
         });
-        replace_wide(places, mask, exceptions, &mut found);
+        if mask != 0 {
+            replace_wide(places, mask, exceptions, &mut found);
+        }
     }
     let exceptions = &exceptions[found.min(exceptions.len())..];
     found + scalar(rest, escape, exceptions)
@@ -130,7 +132,9 @@ fn marked_avx2<T: Word>(values: &mut [T], marked: &[u64], exceptions: &[T]) -> u
     let mut found = 0;
     for (i, places) in values.chunks_mut(64).enumerate() {
         let mask = word_of(marked, i, places.len());
-        replace_wide(places, mask, exceptions, &mut found);
+        if mask != 0 {
+            replace_wide(places, mask, exceptions, &mut found);
+        }
     }
     found
 }
