@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use criterion::Criterion;
 use staffa_kernels::{
-    BytesDict, FsstTable, Piece, Text, TextRows, VECTOR, join_prefixes, lengths_to_offsets_i32,
-    max_u32, sum_u32,
+    BytesDict, FsstTable, Piece, StringViews, StringsError, Text, TextRows, VECTOR, ViewStrings,
+    join_prefixes, lengths_to_offsets_i32, max_u32, sum_u32,
 };
 
 use crate::{Rng, measure};
@@ -140,7 +140,7 @@ fn fsst(c: &mut Criterion) {
 }
 
 /// Templates: name, pieces, radices, and a bound of the numbers.
-fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 7] {
+fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 8] {
     let colon = || Piece::Literal(b":".to_vec());
     let time = vec![
         Piece::Fixed(2),
@@ -188,6 +188,12 @@ fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 7] {
         ("times, joined", time.clone(), vec![0, 60, 60], 86_400),
         ("times", time, vec![0; 3], 60),
         ("uuids", uuid, vec![0; 3], 1 << 16),
+        (
+            "addresses, joined",
+            address.clone(),
+            vec![0, 256, 256, 256],
+            1 << 32,
+        ),
         ("addresses", address, vec![0; 4], 256),
         ("amounts", amount, vec![0, 100], 10_000_000),
         ("numbers", vec![Piece::Decimal], vec![0], 1_000_000),
@@ -226,5 +232,62 @@ fn text(c: &mut Criterion) {
         measure(c, &format!("Text::printed_bytes {name}"), bytes, || {
             black_box(printer.printed_bytes(black_box(&rows)));
         });
+        measure(c, &format!("views of text, {name}"), 16 * VECTOR, || {
+            assert!(views_of(&printer, black_box(&rows), bytes).is_ok());
+        });
     }
+    signed(c, &none);
+}
+
+/// Views of text, made directly where they hold all rows.
+fn views_of(
+    printer: &Text,
+    rows: &TextRows<'_>,
+    bytes: usize,
+) -> Result<StringViews, StringsError> {
+    let mut views = StringViews::new(VECTOR, true).ok_or(StringsError::Long)?;
+    for slot in views.slots([VECTOR]).iter_mut().flatten() {
+        let mut strings = ViewStrings::new(slot, bytes).ok_or(StringsError::Long)?;
+        if !strings.push_text(printer, rows)? {
+            strings.push(VECTOR, |lengths, out| {
+                let printed = printer.print(rows, lengths, out);
+                printed.ok_or(StringsError::Long)
+            })?;
+        }
+        strings.finish(VECTOR, None)?;
+    }
+    Ok(views)
+}
+
+/// Coordinates: rows of two templates in any order, with a sign and without.
+fn signed(c: &mut Criterion, none: &BytesDict) {
+    let mut rng = Rng(7);
+    let degrees = [
+        Piece::Decimal,
+        Piece::Literal(b".".to_vec()),
+        Piece::Fixed(6),
+    ];
+    let negative = [&[Piece::Literal(b"-".to_vec())], degrees.as_slice()].concat();
+    let radices = vec![0, 1_000_000];
+    let templates = [(degrees.to_vec(), radices.clone()), (negative, radices)];
+    let Some(printer) = Text::new(&templates) else {
+        return;
+    };
+    let codes: Vec<u8> = (0..VECTOR).map(|_| 1 + (rng.next() % 2) as u8).collect();
+    let numbers: Vec<u64> = (0..VECTOR).map(|_| rng.next() % 180_000_000).collect();
+    let rows = TextRows {
+        codes: &codes,
+        slots: &[&numbers],
+        others: none,
+        first_other: 0,
+    };
+    let bytes = printer.printed_bytes(&rows).unwrap_or(0);
+    let (mut lengths, mut out) = (vec![0; VECTOR], vec![0; bytes + 64]);
+    measure(c, "Text::print coordinates", bytes, || {
+        let printed = printer.print(black_box(&rows), &mut lengths, black_box(&mut out));
+        assert!(printed.is_some());
+    });
+    measure(c, "views of text, coordinates", 16 * VECTOR, || {
+        assert!(views_of(&printer, black_box(&rows), bytes).is_ok());
+    });
 }

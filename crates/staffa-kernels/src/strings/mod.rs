@@ -9,6 +9,7 @@
 //! text       numbers and literals to rows of text
 //! filter     strings whose bit is set
 //! prefix     strings to bits: which begin with a prefix
+//! inline     strings that a view holds itself
 //! offsets    lengths to offsets; offsets that do not decrease
 //! utf8       which bytes are text
 //! plain      strings with offsets, built in parallel
@@ -20,6 +21,7 @@ mod dict;
 mod filter;
 mod front;
 mod fsst;
+mod inline;
 mod offsets;
 mod plain;
 mod prefix;

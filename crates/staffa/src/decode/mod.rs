@@ -44,7 +44,7 @@ pub use scratch::Scratch;
 pub(crate) use scratch::vector_places;
 pub(crate) use selection::{ChunkSelection, Selection, prefers_bitmap};
 pub use shared_dictionary::SharedDictionary;
-use staffa_kernels::{BytesDict, Int, Packed, U256, Word};
+use staffa_kernels::{BytesDict, Int, Packed, U256, ViewStrings, Word};
 pub use stream::StreamOf;
 pub(crate) use stream::check_places;
 pub(crate) use string_vector::{
@@ -192,6 +192,12 @@ pub trait BytesDecoder: Send + Sync {
         lengths: &mut [u32],
         out: &mut [u8],
     ) -> Result<usize>;
+
+    /// Appends the strings of vector `v` as views where these hold them and are made without the strings
+    /// before; else `false`, with nothing appended.
+    fn push_views(&self, _v: usize, _: &mut Scratch, _: &mut ViewStrings<'_, '_>) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Appends the strings at `rows`, which ascend; a row past the end is an error. By default the
     /// vectors of the rows are decoded.

@@ -124,6 +124,9 @@ fn accepted(views: bool) -> Result<()> {
     views.then_some(()).ok_or_else(|| Error::corrupt(refused))
 }
 
+/// After so many vectors whose strings views do not hold, the others of a block are not tried.
+const MOST_REFUSED: usize = 3;
+
 /// Decodes strings as views. Strings of a dictionary are checked and copied once, and each row
 /// copies a view.
 fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, cx: &mut Scratch) -> Result<()> {
@@ -135,7 +138,14 @@ fn fill_views(views: &mut ViewSlot<'_>, block: &Block<'_>, cx: &mut Scratch) -> 
         let bytes = block.string_bytes;
         let missing = || Error::limit(format!("no memory for strings of {bytes} bytes"));
         let mut strings = ViewStrings::new(views, bytes).ok_or_else(missing)?;
+        let mut refused = 0;
         for v in 0..count.div_ceil(VECTOR) {
+            if refused < MOST_REFUSED {
+                if decoder.push_views(v, cx, &mut strings)? {
+                    continue;
+                }
+                refused += 1;
+            }
             strings.push(vector_len(count, v), |lengths, out| {
                 decoder.vector(v, cx, lengths, out)
             })?;

@@ -28,6 +28,12 @@ impl Block {
         more: [0; BLOCK],
     };
 
+    /// How many digits a number needs, less one.
+    #[inline(always)]
+    pub(super) fn index(&self, row: usize) -> usize {
+        usize::from(self.more[row]) % DIGITS
+    }
+
     /// The digits of numbers, and if asked for how many each needs; `false` where one has more than sixteen.
     #[inline(always)]
     pub(super) fn decimal(&mut self, values: &[u64; BLOCK], counts: bool) -> bool {

@@ -47,13 +47,15 @@ pub(super) struct Columns {
     pub(super) blocks: usize,
     /// Whether the rows of every column have the same tile.
     pub(super) is_fixed: bool,
+    /// By the number of digits, less one, the bytes of a row; `None` where its digits are in several blocks.
+    pub(super) lengths: Option<[u8; DIGITS]>,
 }
 
 impl Column {
     /// The tile of a row.
     #[inline(always)]
     pub(super) fn tile(&self, block: &Block, row: usize) -> &Tile {
-        &self.tiles[usize::from(block.more[row]) % DIGITS]
+        &self.tiles[block.index(row)]
     }
 
     /// The tile of a row that needs one digit.
@@ -64,6 +66,15 @@ impl Column {
 
     fn is_fixed(&self) -> bool {
         self.tiles.iter().all(|tile| tile == self.first_tile())
+    }
+}
+
+impl Columns {
+    /// The first column, and by the number of digits, less one, the bytes of a row; `None` where its digits are in
+    /// several blocks.
+    #[inline(always)]
+    pub(super) fn of_one_block(&self) -> Option<(&Column, &[u8; DIGITS])> {
+        self.columns.first().zip(self.lengths.as_ref())
     }
 }
 
@@ -138,9 +149,25 @@ pub(super) fn columns(template: &Template, conversions: &[Conversion]) -> Option
     }
     Some(Columns {
         is_fixed: columns.iter().all(Column::is_fixed),
+        lengths: lengths(&columns),
         columns,
         blocks: block,
     })
+}
+
+/// By the number of digits, less one, the bytes of a row of some columns, of one block all of them.
+fn lengths(columns: &[Column]) -> Option<[u8; DIGITS]> {
+    let first = columns.first()?;
+    let mut lengths = [0u8; DIGITS];
+    for column in columns {
+        if column.block != first.block {
+            return None;
+        }
+        for (length, tile) in lengths.iter_mut().zip(&column.tiles) {
+            *length = length.saturating_add(tile.len);
+        }
+    }
+    Some(lengths)
 }
 
 /// Appends the columns of a block.

@@ -197,6 +197,21 @@ pub(super) fn decimal(out: &mut [u8], at: usize, value: u64) -> Option<usize> {
     fixed(out, at, value, count)
 }
 
+/// Prints a number below 1,000 in as few digits as it needs, and up to four bytes behind it, by one store of
+/// eight bytes; returns the place behind both. `None` for a larger number.
+#[inline(always)]
+pub(super) fn small_and(
+    out: &mut [u8],
+    at: usize,
+    value: u64,
+    (behind, len): (u32, u8),
+) -> Option<usize> {
+    let [a, b, c, digits] = *SMALL.get(value as usize)?;
+    let digits_of = u64::from(u32::from_le_bytes([a, b, c, 0]));
+    put8(out, at, digits_of | u64::from(behind) << (8 * digits))?;
+    Some(at + usize::from(digits) + usize::from(len))
+}
+
 /// Prints a number with a comma before every three digits; returns the place behind it.
 #[inline(always)]
 pub(super) fn grouped(out: &mut [u8], at: usize, value: u64) -> Option<usize> {

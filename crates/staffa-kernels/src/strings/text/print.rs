@@ -3,8 +3,10 @@
 //! Digits are made eight at a time in one register. A piece is stored 8 or 16 bytes wide, and the
 //! next one overwrites the excess.
 
-use super::digits::{decimal, digits, exact_decimal, exact_hex, fixed, grouped, hex8, put8, put16};
-use super::template::{Step, TEXT_FIELDS, Template, TextRows};
+use super::digits::{
+    decimal, digits, exact_decimal, exact_hex, fixed, grouped, hex8, put8, put16, small_and,
+};
+use super::template::{DECIMALS, Step, TEXT_FIELDS, Template, TextRows};
 use crate::strings::copy::repeat_first;
 
 /// Rows of which a field is printed at once.
@@ -48,6 +50,91 @@ impl Template {
             }
         }
         Some(length)
+    }
+
+    /// Prints rows of this template alone whose fields are decimal, with few bytes between them: 64 rows
+    /// field by field become numbers, and these are printed row by row. Returns the bytes written.
+    #[inline(always)]
+    pub(super) fn print_decimals(
+        &self,
+        behind: &[(u32, u8)],
+        rows: &TextRows<'_>,
+        lengths: &mut [u32],
+        out: &mut [u8],
+    ) -> Option<usize> {
+        let mut at = 0;
+        let mut fields = [[0; ROWS]; DECIMALS];
+        let fields = fields.get_mut(..behind.len())?;
+        for (i, lengths) in lengths.chunks_mut(ROWS).enumerate() {
+            self.split(rows.slots, i * ROWS, lengths.len(), fields)?;
+            for (row, length) in (0..ROWS).zip(lengths) {
+                let rest = out.get_mut(at..)?;
+                let mut end = Some(0);
+                if rest.len() < self.room {
+                    end = None;
+                }
+                for (field, behind) in fields.iter().zip(behind) {
+                    end = end.and_then(|end| small_and(rest, end, field[row], *behind));
+                }
+                let written = match end {
+                    Some(written) => written,
+                    None => self.print_apart(row, fields, rest)?,
+                };
+                *length = written as u32;
+                at += written;
+            }
+        }
+        Some(at)
+    }
+
+    /// The fields of up to 64 rows, the first of which is row `first`.
+    #[inline(always)]
+    fn split(
+        &self,
+        slots: &[&[u64]],
+        first: usize,
+        count: usize,
+        fields: &mut [[u64; ROWS]],
+    ) -> Option<()> {
+        for (&(begin, end), slot) in self.slots.iter().zip(slots) {
+            let mut values = [0; ROWS];
+            let numbers = slot.get(first..first + count)?;
+            values.get_mut(..count)?.copy_from_slice(numbers);
+            for field in (begin + 1..end).rev() {
+                let radix = *self.radices.get(field)?;
+                for (value, place) in values.iter_mut().zip(fields.get_mut(field)?) {
+                    (*value, *place) = radix.divide(*value);
+                }
+            }
+            *fields.get_mut(begin)? = values;
+        }
+        Some(())
+    }
+
+    /// Prints a row of split fields that has a number of more digits, or hardly room.
+    #[cold]
+    fn print_apart(&self, row: usize, fields: &[[u64; ROWS]], out: &mut [u8]) -> Option<usize> {
+        let mut own = [0; TEXT_FIELDS];
+        for (own, field) in own.iter_mut().zip(fields) {
+            *own = *field.get(row)?;
+        }
+        self.print_within(&own, out)
+    }
+
+    /// Prints a row to the start of `out`, of which not a byte behind it is written where there is hardly room.
+    #[inline(always)]
+    pub(super) fn print_within(
+        &self,
+        fields: &[u64; TEXT_FIELDS],
+        out: &mut [u8],
+    ) -> Option<usize> {
+        if out.len() >= self.room {
+            return self.print(fields, out);
+        }
+        let mut apart = vec![0; self.room];
+        let written = self.print(fields, &mut apart)?;
+        out.get_mut(..written)?.copy_from_slice(&apart[..written]);
+        Some(written)
     }
 
     /// Prints a row to the start of `out`, which has at least `room` bytes; returns its bytes.

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use super::numbers::Stop;
 use super::template::{Piece, TEXT_FIELDS, Template, TextRows};
-use super::tiles::{Tiles, print_tiles};
+use super::tiles::{Tiles, print_tiles, tile_views};
 use crate::simd::dispatch::dispatch;
 
 /// Fewer rows are not worth the tiles.
@@ -67,8 +67,8 @@ impl Text {
 
     /// What prints these rows, if it does not take longer to make than to print them.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    fn tiles(&self, rows: &TextRows<'_>, lengths: &[u32]) -> Option<&Tiles> {
-        if rows.codes.len() < FEW || rows.codes.len() != lengths.len() {
+    fn tiles(&self, rows: &TextRows<'_>, places: usize) -> Option<&Tiles> {
+        if rows.codes.len() < FEW || rows.codes.len() != places {
             return None;
         }
         let tiles = self.tiles.get_or_init(|| Tiles::new(&self.templates));
@@ -83,6 +83,15 @@ impl Text {
     #[inline]
     pub fn print(&self, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [u8]) -> Option<usize> {
         print(self, rows, lengths, out)
+    }
+
+    /// Makes the views of rows without printing them elsewhere; returns the bytes of all rows.
+    ///
+    /// `None` where a view does not hold its row, a row is not of ASCII, or something is out of range; `out`
+    /// then holds anything.
+    #[inline]
+    pub(crate) fn inline_views(&self, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
+        inline_views(self, rows, out)
     }
 
     /// The bytes that [`print`](Self::print) would write.
@@ -125,7 +134,7 @@ fn print_wide(
     lengths: &mut [u32],
     out: &mut [u8],
 ) -> Option<usize> {
-    if let Some(tiles) = text.tiles(rows, lengths) {
+    if let Some(tiles) = text.tiles(rows, lengths.len()) {
         match print_tiles(tiles, rows, lengths, out) {
             Err(Stop::Unfit) => {}
             printed => return printed.ok(),
@@ -151,6 +160,12 @@ fn print_body(
         lengths.fill(template.fixed as u32);
         return template.print_columns(rows, out);
     }
+    if let [template] = text.templates.as_slice()
+        && let Some(behind) = &template.behind
+        && rows.codes.iter().all(|code| *code == 1)
+    {
+        return template.print_decimals(behind, rows, lengths, out);
+    }
     let (mut at, mut other, mut next, mut fields) =
         (0, rows.first_other, [0; TEXT_FIELDS], [0; TEXT_FIELDS]);
     for (&code, length) in rows.codes.iter().zip(lengths) {
@@ -163,19 +178,39 @@ fn print_body(
         } else {
             let template = text.templates.get(usize::from(code) - 1)?;
             template.fields(rows.slots, &mut next, &mut fields)?;
-            if rest.len() >= template.room {
-                template.print(&fields, rest)?
-            } else {
-                let mut apart = vec![0; template.room];
-                let written = template.print(&fields, &mut apart)?;
-                rest.get_mut(..written)?.copy_from_slice(&apart[..written]);
-                written
-            }
+            template.print_within(&fields, rest)?
         };
         *length = written as u32;
         at += written;
     }
     Some(at)
+}
+
+dispatch! {
+    fn inline_views<>(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize>
+        = views_base, avx2: views_wide, avx512: views_wide;
+}
+
+/// SSE2 has no shuffle of bytes; NEON has one.
+#[inline(always)]
+fn views_base(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
+    #[cfg(target_arch = "aarch64")]
+    return views_wide(text, rows, out);
+    #[cfg(not(target_arch = "aarch64"))]
+    {
+        let _ = (text, rows, out);
+        None
+    }
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg_attr(
+    target_arch = "x86_64",
+    target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
+)]
+#[inline]
+fn views_wide(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
+    tile_views(text.tiles(rows, out.len())?, rows, out).ok()
 }
 
 dispatch! { fn printed_bytes(text: &Text, rows: &TextRows<'_>) -> Option<usize> = printed_bytes_body; }

@@ -5,6 +5,9 @@ use crate::strings::dict::BytesDict;
 /// Most fields of a template.
 pub const TEXT_FIELDS: usize = 32;
 
+/// Most fields of a template that are printed by one store each.
+pub(super) const DECIMALS: usize = 8;
+
 /// Most bytes of a word, and of the part of a literal that one store takes.
 pub(super) const WIDE: usize = 16;
 
@@ -149,6 +152,8 @@ pub(super) struct Template {
     pub(super) variable: bool,
     /// Most bytes that printing a row may write.
     pub(super) room: usize,
+    /// Where all fields are decimal, with few bytes between them: the bytes behind each, and their number.
+    pub(super) behind: Option<Vec<(u32, u8)>>,
 }
 
 impl Template {
@@ -163,6 +168,7 @@ impl Template {
             fixed: 0,
             variable: false,
             room: 2 * WIDE,
+            behind: None,
         };
         let mut left = radices.iter();
         for piece in pieces {
@@ -173,6 +179,7 @@ impl Template {
             }
         }
         let is_whole = left.next().is_none() && radices.len() <= TEXT_FIELDS;
+        template.behind = behind(&template.steps);
         is_whole.then_some(template)
     }
 
@@ -215,6 +222,23 @@ impl Template {
         self.radices.push(Radix::new(radix));
         Some(())
     }
+}
+
+/// The literals behind fields, which are decimal and begin the template, of at most four bytes each.
+fn behind(steps: &[Step]) -> Option<Vec<(u32, u8)>> {
+    let mut all: Vec<(u32, u8)> = Vec::new();
+    for step in steps {
+        match step {
+            Step::Decimal => all.push((0, 0)),
+            Step::Literal(bytes, len @ 1..=4) => {
+                let (literal, before) = all.last_mut().filter(|(_, before)| *before == 0)?;
+                *literal = u32::from_le_bytes(*bytes.first_chunk()?);
+                *before = *len;
+            }
+            _ => return None,
+        }
+    }
+    (1..=DECIMALS).contains(&all.len()).then_some(all)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::block::{BLOCK, Block};
 use super::columns::{Column, Columns, MOST, MOST_OF_ONE, Tile, columns, conversions};
 use super::numbers::{Conversion, Stop};
 use super::template::{Template, TextRows, WIDE};
+use crate::strings::inline::{INLINE, inline_view};
 
 /// The tiles of templates.
 #[derive(Clone, Debug)]
@@ -18,6 +19,10 @@ pub(super) struct Tiles {
     /// Of every block, the next slots.
     conversions: Vec<Conversion>,
     templates: Vec<Columns>,
+    /// Whether all templates have digits, all of them in the first block.
+    in_first_block: bool,
+    /// Most columns of a template.
+    widest: usize,
 }
 
 impl Tiles {
@@ -35,6 +40,10 @@ impl Tiles {
         }
         Some(Self {
             conversions,
+            in_first_block: all
+                .iter()
+                .all(|template| template.blocks == 1 && template.lengths.is_some()),
+            widest: all.iter().map(|template| template.columns.len()).max()?,
             templates: all,
         })
     }
@@ -56,6 +65,11 @@ impl Tiles {
         for (codes, lengths) in rows.codes.chunks(BLOCK).zip(lengths.chunks_mut(BLOCK)) {
             self.read(codes, &mut left, &mut blocks)?;
             let printed = match self.only(codes) {
+                None if self.are_in_first_block(codes) => {
+                    let block = blocks.first().ok_or(Stop::Wrong)?;
+                    let template = |row: usize| self.template(*codes.get(row)?);
+                    output.rows(self.widest, template, block, lengths)
+                }
                 Some(Columns {
                     columns, is_fixed, ..
                 }) => match columns.as_slice() {
@@ -72,19 +86,105 @@ impl Tiles {
         Ok(output.at)
     }
 
+    /// Makes the views of rows that these hold themselves, which are of ASCII; `put` makes a view out of
+    /// 16 digits, a tile and the bytes of the row. Returns the bytes of all rows.
+    #[inline(always)]
+    fn views(
+        &self,
+        rows: &TextRows<'_>,
+        out: &mut [u128],
+        put: impl Fn(&[u64; 2], &Tile, u8, &mut u128),
+    ) -> Result<usize, Stop> {
+        if rows.codes.len() != out.len() {
+            return Err(Stop::Wrong);
+        }
+        let mut blocks = vec![Block::EMPTY; self.conversions.len() + 1];
+        let mut left: Vec<&[u64]> = rows.slots.to_vec();
+        let mut others = (rows.first_other..).map_while(|i| rows.others.get(i));
+        let (mut bytes, mut longest) = (0, 0);
+        let mut view = |columns: &Columns, block: &Block, row: usize, place: &mut u128| {
+            let (column, lengths) = columns.of_one_block().ok_or(Stop::Unfit)?;
+            let length = lengths[block.index(row)];
+            put(&block.digits[row], column.tile(block, row), length, place);
+            bytes += usize::from(length);
+            longest = length.max(longest);
+            Ok(())
+        };
+        let mut other_bytes = 0;
+        for (codes, places) in rows.codes.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+            self.read(codes, &mut left, &mut blocks)?;
+            if let Some(columns) = self.only(codes) {
+                let (column, _) = columns.of_one_block().ok_or(Stop::Unfit)?;
+                let block = blocks.get(column.block).ok_or(Stop::Wrong)?;
+                for (row, place) in (0..BLOCK).zip(places) {
+                    view(columns, block, row, place)?;
+                }
+            } else if self.are_in_first_block(codes) {
+                let block = blocks.first().ok_or(Stop::Wrong)?;
+                for ((row, place), code) in (0..BLOCK).zip(places).zip(codes) {
+                    view(self.template(*code).ok_or(Stop::Wrong)?, block, row, place)?;
+                }
+            } else {
+                let mut next = vec![0u8; blocks.len()];
+                for (code, place) in codes.iter().zip(places) {
+                    if *code == 0 {
+                        let string = others.next().ok_or(Stop::Wrong)?;
+                        *place = inline_view(string).ok_or(Stop::Unfit)?;
+                        other_bytes += string.len();
+                        continue;
+                    }
+                    let columns = self.template(*code).ok_or(Stop::Wrong)?;
+                    let (column, _) = columns.of_one_block().ok_or(Stop::Unfit)?;
+                    let block = blocks.get(column.block).ok_or(Stop::Wrong)?;
+                    let row = usize::from(*next.get(column.block).ok_or(Stop::Wrong)?) % BLOCK;
+                    view(columns, block, row, place)?;
+                    for next in next.get_mut(..columns.blocks).ok_or(Stop::Wrong)? {
+                        *next += 1;
+                    }
+                }
+            }
+        }
+        let all = out.iter().fold(0, |all, view| all | view);
+        let is_ascii = all >> 32 & u128::from_le_bytes([0x80; 16]) == 0;
+        if usize::from(longest) > INLINE || !is_ascii {
+            return Err(Stop::Unfit);
+        }
+        Ok(bytes + other_bytes)
+    }
+
+    /// The template of a row.
+    #[inline(always)]
+    fn template(&self, code: u8) -> Option<&Columns> {
+        self.templates.get(usize::from(code).checked_sub(1)?)
+    }
+
+    /// Whether the digits of each of these rows, which may have several templates, are at its own place of the
+    /// first block.
+    #[inline(always)]
+    fn are_in_first_block(&self, codes: &[u8]) -> bool {
+        let templates = self.templates.len();
+        self.in_first_block
+            && codes.iter().fold(true, |all, code| {
+                all & (*code > 0) & (usize::from(*code) <= templates)
+            })
+    }
+
     /// The template of all of these rows.
     #[inline(always)]
     fn only(&self, codes: &[u8]) -> Option<&Columns> {
         let (first, rest) = codes.split_first()?;
         let differ = rest.iter().fold(0, |bits, code| bits | (code ^ first));
-        let template = self.templates.get(usize::from(*first).checked_sub(1)?);
-        template.filter(|_| differ == 0)
+        self.template(*first).filter(|_| differ == 0)
     }
 
     /// The digits of the numbers of these rows, which are taken from those left of every slot.
     #[inline(always)]
     fn read(&self, codes: &[u8], left: &mut [&[u64]], blocks: &mut [Block]) -> Result<(), Stop> {
-        let only = self.only(codes).map(|template| template.blocks);
+        let only = if self.are_in_first_block(codes) {
+            Some(1)
+        } else {
+            self.only(codes).map(|template| template.blocks)
+        };
         let own = |code: &u8| match usize::from(*code).checked_sub(1) {
             None => Some(0),
             Some(template) => self.templates.get(template).map(|template| template.blocks),
@@ -202,6 +302,39 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         Some(())
     }
 
+    /// Prints up to 64 rows whose digits are in one block, of templates of `widest` columns at most.
+    #[inline(always)]
+    fn rows<'c>(
+        &mut self,
+        widest: usize,
+        template: impl Fn(usize) -> Option<&'c Columns>,
+        block: &Block,
+        lengths: &mut [u32],
+    ) -> Option<()> {
+        let has_room = self.out.len() - self.at >= BLOCK * widest * WIDE;
+        let mut at = self.at;
+        for (row, length) in (0..BLOCK).zip(lengths) {
+            let columns = template(row)?;
+            let (first, bytes) = columns.of_one_block()?;
+            let bytes = usize::from(bytes[block.index(row)]);
+            *length = bytes as u32;
+            if !has_room || bytes > WIDE {
+                self.at = at;
+                for column in &columns.columns {
+                    self.column(column, block, row)?;
+                }
+                at = self.at;
+                continue;
+            }
+            // SAFETY: there was room for 16 bytes for each column of 64 rows, and no row advances by more.
+            let place = unsafe { &mut *self.out.as_mut_ptr().add(at).cast() };
+            (self.put)(&block.digits[row], first.tile(block, row), place);
+            at += bytes;
+        }
+        self.at = at;
+        Some(())
+    }
+
     /// Prints up to 64 rows of a template.
     #[inline(always)]
     fn many<'c>(
@@ -244,6 +377,56 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         self.at += string.len();
         Some(())
     }
+}
+
+/// Makes views of rows by tiles.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+pub(super) fn tile_views(
+    tiles: &Tiles,
+    rows: &TextRows<'_>,
+    out: &mut [u128],
+) -> Result<usize, Stop> {
+    use std::arch::x86_64::{
+        _mm_cvtsi32_si128, _mm_loadu_si128, _mm_or_si128, _mm_shuffle_epi8, _mm_slli_si128,
+        _mm_storeu_si128,
+    };
+    tiles.views(rows, out, |digits, tile, length, place| {
+        // SAFETY: each load and the store take the 16 bytes of an array, or of the view.
+        unsafe {
+            let digits = _mm_loadu_si128(digits.as_ptr().cast());
+            let control = _mm_loadu_si128(tile.control.as_ptr().cast());
+            let literal = _mm_loadu_si128(tile.literal.as_ptr().cast());
+            let text = _mm_or_si128(_mm_shuffle_epi8(digits, control), literal);
+            let length = _mm_cvtsi32_si128(length.into());
+            let view = _mm_or_si128(_mm_slli_si128::<4>(text), length);
+            _mm_storeu_si128(std::ptr::from_mut(place).cast(), view);
+        }
+    })
+}
+
+/// Makes views of rows by tiles.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+pub(super) fn tile_views(
+    tiles: &Tiles,
+    rows: &TextRows<'_>,
+    out: &mut [u128],
+) -> Result<usize, Stop> {
+    use std::arch::aarch64::{vld1q_u8, vorrq_u8, vqtbl1q_u8, vst1q_u8};
+    tiles.views(rows, out, |digits, tile, length, place| {
+        let mut text = [0; WIDE];
+        // SAFETY: NEON is part of the architecture; each load and the store take the 16 bytes of an
+        // array.
+        unsafe {
+            let digits = vld1q_u8(digits.as_ptr().cast());
+            let picked = vqtbl1q_u8(digits, vld1q_u8(tile.control.as_ptr()));
+            let printed = vorrq_u8(picked, vld1q_u8(tile.literal.as_ptr()));
+            vst1q_u8(text.as_mut_ptr(), printed);
+        }
+        *place = u128::from_le_bytes(text) << 32 | u128::from(length);
+    })
 }
 
 /// Prints rows by tiles.

@@ -6,11 +6,9 @@
 //! change from row to row.
 
 use super::super::copy::first_16;
+use super::super::inline::INLINE;
 use crate::simd::dispatch::dispatch;
 use crate::simd::{max_u32, sum_u32};
-
-/// Longest string that a view holds itself.
-pub(super) const INLINE: usize = 12;
 
 /// Bytes of a view.
 const WIDE: usize = 16;

@@ -14,6 +14,7 @@ use super::slot::ViewSlot;
 use crate::memory::PoolBuf;
 use crate::simd::{expand, sum_u32};
 use crate::strings::plain::StringsError;
+use crate::strings::text::{Text, TextRows};
 use crate::strings::utf8::first_other;
 
 /// Room behind the strings for wide copies.
@@ -121,6 +122,27 @@ impl<'s, 'a> ViewStrings<'s, 'a> {
         Ok(())
     }
 
+    /// Appends rows of text whose views hold them; `false`, with nothing appended, where not all do, or one is not
+    /// of ASCII: they may be printed and [pushed](Self::push).
+    ///
+    /// # Errors
+    /// [`StringsError::Room`] where rows do not fit.
+    pub fn push_text(&mut self, text: &Text, rows: &TextRows<'_>) -> Result<bool, StringsError> {
+        let [before, bytes_before] = self.found;
+        let count = rows.codes.len();
+        let first = self.slot.filled.saturating_add(before);
+        let places = self.slot.views.get_mut(first..first.saturating_add(count));
+        let Some(bytes) = places.and_then(|places| text.inline_views(rows, places)) else {
+            return Ok(false);
+        };
+        let found = [before + count, bytes_before.saturating_add(bytes)];
+        if found[1] > self.bytes {
+            return Err(self.room(found));
+        }
+        self.found = found;
+        Ok(true)
+    }
+
     fn room(&self, found: [usize; 2]) -> StringsError {
         let rows = self.slot.views.len().saturating_sub(*self.slot.filled);
         StringsError::Room {
@@ -170,6 +192,8 @@ mod tests {
 
     use super::*;
     use crate::simd::dispatch::testing::on_every_level;
+    use crate::strings::dict::BytesDict;
+    use crate::strings::text::Piece;
     use crate::strings::views::builder::StringViews;
     use crate::testing::Rng;
 
@@ -236,6 +260,54 @@ mod tests {
                     .map(|bit| bit.then(|| next.next().unwrap().as_str()));
                 let expected = expected.map(|string| Some(string.unwrap_or("")));
                 assert!(array.as_string_view().iter().eq(expected));
+            }
+        });
+    }
+
+    #[test]
+    fn rows_of_text_become_views_among_others() {
+        on_every_level(|| {
+            let text = Text::new(&[(vec![Piece::Fixed(4)], vec![0])]).unwrap();
+            let (codes, years) = ([1; 40], [1998; 40]);
+            let rows = TextRows {
+                codes: &codes,
+                slots: &[&years],
+                others: &BytesDict::new(&[0], b"").unwrap(),
+                first_other: 0,
+            };
+            let build = |bytes: usize, places: usize| {
+                let mut views = StringViews::new(places, true).unwrap();
+                let mut slots = views.slots([places]).unwrap();
+                let mut strings = ViewStrings::new(&mut slots[0], bytes).unwrap();
+                let long = "longer than a view".to_owned();
+                push(&mut strings, &[long.clone()])?;
+                if !strings.push_text(&text, &rows)? {
+                    push(&mut strings, &vec!["1998".to_owned(); 40])?;
+                }
+                push(&mut strings, &[long])?;
+                strings.finish(42, None)?;
+                assert!(views.join());
+                let array = views.finish(None).unwrap();
+                array.to_data().validate_full().unwrap();
+                Ok::<_, StringsError>(array)
+            };
+            let array = build(36 + 160, 42).unwrap();
+            let array = array.as_string_view();
+            assert_eq!(
+                (array.value(0), array.value(41)),
+                ("longer than a view", "longer than a view")
+            );
+            assert!((1..41).all(|i| array.value(i) == "1998"));
+            for (bytes, places) in [
+                (36 + 159, 42),
+                (36 + 161, 42),
+                (36 + 160, 40),
+                (36 + 160, 41),
+            ] {
+                assert!(matches!(
+                    build(bytes, places),
+                    Err(StringsError::Room { .. })
+                ));
             }
         });
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows};
+use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows, ViewStrings};
 
 use super::super::prelude::*;
 use crate::decode::{Appended, BytesDecoder, StringVector, by_vector, no_row};
@@ -217,7 +217,7 @@ impl<'a> Rows<'a> {
         &self,
         v: usize,
         cx: &mut Scratch,
-        f: impl FnOnce(&Printer, &TextRows<'_>) -> Option<R>,
+        f: impl FnOnce(&Printer, &TextRows<'_>) -> Result<R>,
     ) -> Result<R> {
         let (first, last) = (of_vector(&self.starts, v)?, of_vector(&self.starts, v + 1)?);
         let ([first_other, first @ ..], [_, last @ ..]) = (first.as_slice(), last.as_slice())
@@ -241,7 +241,7 @@ impl<'a> Rows<'a> {
                 others: &self.others,
                 first_other: *first_other as usize,
             };
-            f(&self.printer, &rows).ok_or_else(unprinted)
+            f(&self.printer, &rows)
         })
     }
 }
@@ -255,7 +255,9 @@ impl BytesDecoder for Rows<'_> {
         if let Some(bytes) = self.printer.fixed().filter(|_| self.others.is_empty()) {
             return Ok(bytes * vector_len(self.codes.len(), v));
         }
-        self.with_rows(v, cx, Printer::printed_bytes)
+        self.with_rows(v, cx, |printer, rows| {
+            printer.printed_bytes(rows).ok_or_else(unprinted)
+        })
     }
 
     fn vector_room(&self, v: usize, _: &mut Scratch) -> Result<usize> {
@@ -271,7 +273,18 @@ impl BytesDecoder for Rows<'_> {
         lengths: &mut [u32],
         out: &mut [u8],
     ) -> Result<usize> {
-        self.with_rows(v, cx, |printer, rows| printer.print(rows, lengths, out))
+        self.with_rows(v, cx, |printer, rows| {
+            printer.print(rows, lengths, out).ok_or_else(unprinted)
+        })
+    }
+
+    fn push_views(
+        &self,
+        v: usize,
+        cx: &mut Scratch,
+        views: &mut ViewStrings<'_, '_>,
+    ) -> Result<bool> {
+        self.with_rows(v, cx, |printer, rows| Ok(views.push_text(printer, rows)?))
     }
 
     /// The numbers of these rows alone, by their rank among those of the slot.

@@ -128,12 +128,35 @@ impl Parsed {
             .iter()
             .map(|t| vec![0; t.fields.len()])
             .collect();
-        let joined: Vec<Vec<u64>> = self.templates.iter().map(Followed::joined).collect();
+        let joined: Vec<Vec<u64>> = self.templates.iter().map(|t| self.joined(t)).collect();
         let joined = Some(joined).filter(|joined| *joined != apart);
         let few = |t: &Vec<u64>| t.iter().filter(|radix| **radix == 0).count() <= SLOTS;
         std::iter::once(apart)
             .chain(joined)
             .filter(move |radices| radices.iter().all(few))
+    }
+
+    /// Radices of a template with as many fields to a slot as 63 bits hold. Templates of the same fields, such as
+    /// those with a sign and without, have the same: readers then print their rows together.
+    fn joined(&self, template: &Followed) -> Vec<u64> {
+        let mut product = 0u128;
+        let radix = |(i, piece): (usize, &Piece)| {
+            let alike = self.templates.iter();
+            let alike = alike.filter(|other| other.field_pieces().eq(template.field_pieces()));
+            let columns = alike.filter_map(|other| other.fields.get(i));
+            let radix = rounded(
+                piece,
+                columns
+                    .flatten()
+                    .max()
+                    .map_or(1, |max| max.saturating_add(1)),
+            );
+            let joined = product.saturating_mul(radix.into());
+            let fits = product > 0 && joined < 1 << 63;
+            product = if fits { joined } else { radix.into() };
+            if fits { radix } else { 0 }
+        };
+        template.field_pieces().enumerate().map(radix).collect()
     }
 
     /// The layout with the fewest bytes, all fields apart or joined; `None` where there would be too
@@ -287,18 +310,23 @@ impl Followed {
         Ok(())
     }
 
-    /// Radices with as many fields to a slot as 63 bits hold.
-    fn joined(&self) -> Vec<u64> {
-        let mut product = 0u128;
-        let radix = |column: &Vec<u64>| {
-            let radix = column.iter().max().map_or(1, |max| max.saturating_add(1));
-            let joined = product.saturating_mul(radix.into());
-            let fits = product > 0 && joined < 1 << 63;
-            product = if fits { joined } else { radix.into() };
-            if fits { radix } else { 0 }
-        };
-        self.fields.iter().map(radix).collect()
+    /// The pieces that have a number.
+    fn field_pieces(&self) -> impl Iterator<Item = &Piece> {
+        let pieces = self.pieces.iter();
+        pieces.filter(|piece| !matches!(piece, Piece::Literal(_)))
     }
+}
+
+/// A radix that is hardly less than the numbers of as many digits is theirs: rows are then printed without
+/// dividing, for 0.006 bits a field at most.
+fn rounded(piece: &Piece, radix: u64) -> u64 {
+    let all = match piece {
+        Piece::Fixed(digits) => 10u64.checked_pow((*digits).into()),
+        Piece::Hex { digits, .. } => 16u64.checked_pow((*digits).into()),
+        _ => None,
+    };
+    all.filter(|all| (all - all / 256..*all).contains(&radix))
+        .unwrap_or(radix)
 }
 
 /// The bytes that a field prints.

@@ -1,7 +1,9 @@
 use super::super::digits::{POWERS, digits};
 use super::*;
 use crate::simd::dispatch::testing::on_every_level;
+use crate::simd::{Level, level};
 use crate::strings::dict::BytesDict;
+use crate::strings::inline::inline_view;
 use crate::testing::Rng;
 
 /// The plain twin.
@@ -88,6 +90,57 @@ fn agree(text: &Text, rows: &TextRows<'_>, expected: &[String]) {
         let (mut lengths, mut out) = (vec![0; count], vec![0; whole.len() - 1]);
         assert_eq!(text.print(rows, &mut lengths, &mut out), None);
     }
+    let mut views = vec![u128::MAX; count];
+    if let Some(bytes) = text.inline_views(rows, &mut views) {
+        assert_eq!(bytes, whole.len());
+        let expected = expected.iter().map(|row| inline_view(row.as_bytes()));
+        assert!(expected.eq(views.iter().copied().map(Some)));
+        assert_eq!(text.inline_views(rows, &mut views[1..]), None);
+    }
+}
+
+/// Whether views hold rows of one template, of which a number is `number`, the others 0.
+fn are_inline(pieces: &[Piece], radices: &[u64], number: u64) -> bool {
+    let text = Text::new(&[(pieces.to_vec(), radices.to_vec())]).unwrap();
+    let (mut slots, codes) = (vec![vec![0; 100]; 2], [1; 100]);
+    slots[0][70] = number;
+    let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
+    let rows = TextRows {
+        codes: &codes,
+        slots: &slots,
+        others: &BytesDict::new(&[0], b"").unwrap(),
+        first_other: 0,
+    };
+    let found = text.inline_views(&rows, &mut [0; 100]);
+    assert!(found.is_none() || found == text.printed_bytes(&rows));
+    found.is_some()
+}
+
+#[test]
+fn views_hold_short_rows_of_ascii() {
+    let literal = |text: &str| Piece::Literal(text.as_bytes().to_vec());
+    on_every_level(|| {
+        let has_shuffles = cfg!(target_arch = "aarch64") || level() > Level::Baseline;
+        let date = [
+            Piece::Fixed(4),
+            literal("-"),
+            Piece::Fixed(2),
+            literal("-"),
+            Piece::Fixed(2),
+        ];
+        assert_eq!(
+            are_inline(&date, &[0, 13, 32], 2020 * 13 * 32),
+            has_shuffles
+        );
+        let amount = [literal("$"), Piece::Decimal, literal("."), Piece::Fixed(2)];
+        let longest = 12_345_678 * 100;
+        assert_eq!(are_inline(&amount, &[0, 100], longest), has_shuffles);
+        assert!(!are_inline(&amount, &[0, 100], longest * 10));
+        assert!(!are_inline(&[literal("\u{20ac}"), Piece::Decimal], &[0], 7));
+        // Numbers of which each has digits of its own.
+        let two = [Piece::Decimal, literal(":"), Piece::Decimal];
+        assert!(!are_inline(&two, &[0, 0], 7));
+    });
 }
 
 #[test]
@@ -233,6 +286,39 @@ fn rows_of_digits_agree_with_the_scalar_twin() {
             agree(&text, &rows, &expected);
         }
         assert!(by_tiles > 150, "{by_tiles}");
+    });
+}
+
+/// Small numbers with few bytes between them, and now and then a large one.
+#[test]
+fn addresses_agree_with_the_scalar_twin() {
+    on_every_level(|| {
+        let mut rng = Rng(0xadd2);
+        for round in 0..60 {
+            let between = (0..4).map(|i| Piece::Literal(vec![b'.'; (round + i) % 5]));
+            let pieces: Vec<Piece> = between.flat_map(|dots| [Piece::Decimal, dots]).collect();
+            let text = Text::new(&[(pieces.clone(), vec![0; 4])]).unwrap();
+            let row = |rng: &mut Rng| -> Vec<u64> {
+                let most = |rng: &mut Rng| if rng.below(50) == 0 { 100_000 } else { 1000 };
+                (0..4).map(|_| rng.next() % most(rng)).collect()
+            };
+            let rows: Vec<Vec<u64>> = (0..rng.below(90)).map(|_| row(&mut rng)).collect();
+            let slots: Vec<Vec<u64>> = (0..4)
+                .map(|slot| rows.iter().map(|row| row[slot]).collect())
+                .collect();
+            let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
+            let expected: Vec<String> = rows
+                .iter()
+                .map(|row| scalar(&pieces, row).unwrap())
+                .collect();
+            let rows = TextRows {
+                codes: &vec![1; rows.len()],
+                slots: &slots,
+                others: &BytesDict::new(&[0], b"").unwrap(),
+                first_other: 0,
+            };
+            agree(&text, &rows, &expected);
+        }
     });
 }
 
