@@ -47,7 +47,7 @@ def open(source: Any, *, cache_bytes: int | None = None, cache_decoded: bool = F
             # Most paths are those of files: a look at what the path is would cost as much as reading a footer.
             try:
                 return File(source, cache_bytes=cache_bytes, cache_decoded=cache_decoded)
-            except (FileNotFoundError, IsADirectoryError):
+            except OSError:
                 if not is_folder_or_pattern(source):
                     raise
             source = _only_file(source)

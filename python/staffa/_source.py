@@ -32,7 +32,8 @@ def local_path(path: Any) -> str:
 
 def absolute(path: str) -> str:
     """The path from any folder."""
-    return path if path.startswith("/") or is_url(path) else os.path.abspath(path)  # noqa: PTH100
+    is_plain = path.startswith("/") and "//" not in path and "/." not in path and not path.endswith("/")
+    return path if is_plain or is_url(path) else os.path.abspath(path)  # noqa: PTH100
 
 
 def contents(source: Any) -> bytes | bytearray | None:

@@ -2,13 +2,13 @@
 
 use std::arch::x86_64::*;
 
-use crate::word::Int;
+use crate::word::{Int, Word};
 
 /// For an expansion, for every mask of eight places, from the lowest byte on: the number of the value that belongs to the
 /// place, with the top bit set where none does.
-pub(super) static NUMBERS: [u64; 256] = numbers();
+pub(super) static EXPANDED: [u64; 256] = expanded();
 
-const fn numbers() -> [u64; 256] {
+const fn expanded() -> [u64; 256] {
     let mut all = [0; 256];
     let mut mask = 0;
     while mask < 256 {
@@ -37,6 +37,15 @@ pub(super) fn numbers_of_bytes(numbers: __m128i) -> __m128i {
     let twice = _mm_unpacklo_epi8(numbers, numbers);
     let bytes = _mm_add_epi8(_mm_add_epi8(twice, twice), _mm_set1_epi16(0x0100));
     _mm_or_si128(bytes, _mm_and_si128(twice, _mm_set1_epi8(-0x80)))
+}
+
+/// Words that are moved at once; `None` for words of more than 64 bits.
+pub(super) const fn few_lanes<T: Word>() -> Option<usize> {
+    match T::BYTES {
+        1 | 2 | 4 => Some(8),
+        8 => Some(4),
+        _ => None,
+    }
 }
 
 /// `value` in every word.
@@ -93,7 +102,8 @@ pub(super) fn at_most<T: Int>(a: __m256i, b: __m256i) -> __m256i {
     }
 }
 
-/// A bit for each of 64 words, which are ones or zeros in `word(i)`, register `i` of them.
+/// A bit for each of 64 words: the top bit of the word in `word(i)`, register `i` of them. Words of 8 and of 16 bits
+/// must be all ones or all zeros.
 #[target_feature(enable = "avx2")]
 #[inline]
 pub(super) fn bits_of<T: Int>(word: impl Fn(usize) -> __m256i) -> u64 {

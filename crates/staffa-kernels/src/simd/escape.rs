@@ -8,7 +8,7 @@
 use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
-use super::avx2::{self, NUMBERS, PAIRS, numbers_of_bytes};
+use super::avx2::{self, EXPANDED, PAIRS, few_lanes, numbers_of_bytes};
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{equal, expand, is_wide, lanes, splat};
 use super::dispatch::dispatch;
@@ -86,18 +86,8 @@ fn marked_scalar<T: Word>(values: &mut [T], marked: &[u64], exceptions: &[T]) ->
     found
 }
 
-/// Values that are replaced at once by AVX2; `None` for wider ones.
-#[cfg(target_arch = "x86_64")]
-const fn few_lanes<T: Word>() -> Option<usize> {
-    match T::BYTES {
-        1 | 2 | 4 => Some(8),
-        8 => Some(4),
-        _ => None,
-    }
-}
-
-/// Of 64 values at most so many are replaced one by one: the branch behind the last costs as much as eight
-/// registers.
+/// Up to so many of 64 values are replaced one by one. That takes one mispredicted branch, which costs about as much
+/// as replacing by registers.
 #[cfg(target_arch = "x86_64")]
 const FEW: u32 = 8;
 
@@ -156,8 +146,7 @@ fn replace_wide<T: Word>(places: &mut [T], mut mask: u64, exceptions: &[T], foun
     replace(chunks.into_remainder(), mask, exceptions, found);
 }
 
-/// Replaces the values of a chunk of `few_lanes` whose bits are set: without a branch, which would be hard to
-/// predict, for those that are not.
+/// Replaces the values of a chunk, `few_lanes` of them, whose bits are set, without a branch for each.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
@@ -170,7 +159,7 @@ fn replace_few<T: Word>(chunk: &mut [T], mask: usize, exceptions: &[T], found: &
     *found += mask.count_ones() as usize;
     // Each value of 64 bits is two of 32.
     let mask = if T::BYTES == 8 { PAIRS[mask] } else { mask };
-    let numbers = _mm_cvtsi64_si128(NUMBERS[mask].cast_signed());
+    let numbers = _mm_cvtsi64_si128(EXPANDED[mask].cast_signed());
     let (next, values) = (next.as_ptr(), chunk.as_mut_ptr());
     // SAFETY: the loads and stores take 8, 16 or 32 bytes: all values of the chunk, and as many exceptions.
     unsafe {

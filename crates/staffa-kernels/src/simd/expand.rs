@@ -9,7 +9,7 @@
 use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
-use super::avx2::{NUMBERS, PAIRS, numbers_of_bytes};
+use super::avx2::{EXPANDED, PAIRS, numbers_of_bytes};
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{self, is_wide, lanes};
 use super::bits::count_ones;
@@ -131,7 +131,7 @@ unsafe fn expand_lanes<T: Word>(from: *const T, mask: usize, to: *mut T) {
         16 => PAIRS[PAIRS[mask]],
         _ => mask,
     };
-    let numbers = _mm_cvtsi64_si128(NUMBERS[mask].cast_signed());
+    let numbers = _mm_cvtsi64_si128(EXPANDED[mask].cast_signed());
     // SAFETY: the loads and stores take 8, 16 or 32 bytes: eight values, four of 64 bits or two of 128.
     unsafe {
         match T::BYTES {

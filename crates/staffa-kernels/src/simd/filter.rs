@@ -9,7 +9,7 @@
 use std::arch::x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
-use super::avx2::{PAIRS, numbers_of_bytes};
+use super::avx2::{PAIRS, few_lanes, numbers_of_bytes};
 #[cfg(target_arch = "x86_64")]
 use super::avx512::{compress, is_wide, lanes, store};
 use super::bits::count_ones;
@@ -64,10 +64,10 @@ fn one_by_one<T: Word>(values: &[T], mask: &[u64], from: usize, out: &mut [T]) {
 /// For every mask of eight values, from the lowest byte on: the number of the first value whose bit is
 /// set, of the second, and so on.
 #[cfg(target_arch = "x86_64")]
-static NUMBERS: [u64; 256] = numbers();
+static COMPACTED: [u64; 256] = compacted();
 
 #[cfg(target_arch = "x86_64")]
-const fn numbers() -> [u64; 256] {
+const fn compacted() -> [u64; 256] {
     let mut all = [0; 256];
     let mut mask = 0;
     while mask < 256 {
@@ -89,10 +89,8 @@ const fn numbers() -> [u64; 256] {
 #[target_feature(enable = "avx2,popcnt")]
 #[inline]
 fn filter_avx2<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) {
-    let lanes = match T::BYTES {
-        1 | 2 | 4 => 8,
-        8 => 4,
-        _ => return scalar(values, mask, out),
+    let Some(lanes) = few_lanes::<T>() else {
+        return scalar(values, mask, out);
     };
     let mut at = 0;
     for (chunk, &word) in values.as_chunks::<64>().0.iter().zip(mask) {
@@ -148,7 +146,7 @@ unsafe fn filter_chunk<T: Word>(chunk: &[T; 64], word: u64, lanes: usize, mut to
 unsafe fn filter_lanes<T: Word>(from: *const T, mask: usize, to: *mut T) {
     // Each value of 64 bits is two of 32.
     let mask = if T::BYTES == 8 { PAIRS[mask] } else { mask };
-    let numbers = _mm_cvtsi64_si128(NUMBERS[mask].cast_signed());
+    let numbers = _mm_cvtsi64_si128(COMPACTED[mask].cast_signed());
     // SAFETY: the loads and stores take 8, 16 or 32 bytes: eight values, or four of 64 bits.
     unsafe {
         match T::BYTES {

@@ -124,7 +124,7 @@ fn accepted(views: bool) -> Result<()> {
     views.then_some(()).ok_or_else(|| Error::corrupt(refused))
 }
 
-/// After so many vectors whose strings views do not hold, the others of a block are not tried.
+/// Views are made directly until so many vectors of a block had a string that its view does not hold.
 const MOST_REFUSED: usize = 3;
 
 /// Decodes strings as views. Strings of a dictionary are checked and copied once, and each row

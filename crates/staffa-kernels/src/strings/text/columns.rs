@@ -3,6 +3,7 @@
 use super::block::{Block, DIGITS};
 use super::numbers::{Conversion, SlotNumbers};
 use super::template::{Step, Template, WIDE};
+use crate::strings::inline::INLINE;
 
 /// Most columns of all templates, of 768 bytes each.
 pub(super) const MOST: usize = 128;
@@ -47,8 +48,9 @@ pub(super) struct Columns {
     pub(super) blocks: usize,
     /// Whether the rows of every column have the same tile.
     pub(super) is_fixed: bool,
-    /// By the number of digits, less one, the bytes of a row; `None` where its digits are in several blocks.
-    pub(super) lengths: Option<[u8; DIGITS]>,
+    /// The bytes of a row by the number of its digits, less one; `None` where these are in several blocks, or there
+    /// is no column.
+    pub(super) lengths: Option<[u16; DIGITS]>,
 }
 
 impl Column {
@@ -70,11 +72,19 @@ impl Column {
 }
 
 impl Columns {
-    /// The first column, and by the number of digits, less one, the bytes of a row; `None` where its digits are in
+    /// The first column, and the bytes of a row by the number of its digits, less one; `None` where these are in
     /// several blocks.
     #[inline(always)]
-    pub(super) fn of_one_block(&self) -> Option<(&Column, &[u8; DIGITS])> {
+    pub(super) fn of_one_block(&self) -> Option<(&Column, &[u16; DIGITS])> {
         self.columns.first().zip(self.lengths.as_ref())
+    }
+
+    /// Whether views may hold rows: by the shortest, and by the literals.
+    pub(super) fn may_be_inline(&self) -> bool {
+        self.of_one_block().is_some_and(|(column, lengths)| {
+            let shortest = lengths.iter().min().map_or(0, |len| usize::from(*len));
+            shortest <= INLINE && column.tiles.iter().all(|tile| tile.literal.is_ascii())
+        })
     }
 }
 
@@ -155,16 +165,17 @@ pub(super) fn columns(template: &Template, conversions: &[Conversion]) -> Option
     })
 }
 
-/// By the number of digits, less one, the bytes of a row of some columns, of one block all of them.
-fn lengths(columns: &[Column]) -> Option<[u8; DIGITS]> {
+/// The bytes of a row by the number of its digits, less one; `None` where its columns are of several blocks, or
+/// there are none.
+fn lengths(columns: &[Column]) -> Option<[u16; DIGITS]> {
     let first = columns.first()?;
-    let mut lengths = [0u8; DIGITS];
+    let mut lengths = [0u16; DIGITS];
     for column in columns {
         if column.block != first.block {
             return None;
         }
         for (length, tile) in lengths.iter_mut().zip(&column.tiles) {
-            *length = length.saturating_add(tile.len);
+            *length = length.checked_add(tile.len.into())?;
         }
     }
     Some(lengths)

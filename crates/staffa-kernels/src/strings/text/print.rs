@@ -52,8 +52,8 @@ impl Template {
         Some(length)
     }
 
-    /// Prints rows of this template alone whose fields are decimal, with few bytes between them: 64 rows
-    /// field by field become numbers, and these are printed row by row. Returns the bytes written.
+    /// Prints rows that all have this template, whose fields are decimal: the fields of 64 rows are taken apart,
+    /// then printed row by row, each with the bytes behind it. Returns the bytes written.
     #[inline(always)]
     pub(super) fn print_decimals(
         &self,
@@ -69,10 +69,7 @@ impl Template {
             self.split(rows.slots, i * ROWS, lengths.len(), fields)?;
             for (row, length) in (0..ROWS).zip(lengths) {
                 let rest = out.get_mut(at..)?;
-                let mut end = Some(0);
-                if rest.len() < self.room {
-                    end = None;
-                }
+                let mut end = (rest.len() >= self.room).then_some(0);
                 for (field, behind) in fields.iter().zip(behind) {
                     end = end.and_then(|end| small_and(rest, end, field[row], *behind));
                 }
@@ -111,8 +108,8 @@ impl Template {
         Some(())
     }
 
-    /// Prints a row of split fields that has a number of more digits, or hardly room.
-    #[cold]
+    /// Prints a row of split fields where one has more than three digits, or there is hardly room.
+    #[inline(never)]
     fn print_apart(&self, row: usize, fields: &[[u64; ROWS]], out: &mut [u8]) -> Option<usize> {
         let mut own = [0; TEXT_FIELDS];
         for (own, field) in own.iter_mut().zip(fields) {
@@ -121,7 +118,7 @@ impl Template {
         self.print_within(&own, out)
     }
 
-    /// Prints a row to the start of `out`, of which not a byte behind it is written where there is hardly room.
+    /// Prints a row to the start of `out`; where `out` has less than `room`, no byte behind the row is written.
     #[inline(always)]
     pub(super) fn print_within(
         &self,

@@ -9,6 +9,8 @@ use super::numbers::Stop;
 use super::template::{Piece, TEXT_FIELDS, Template, TextRows};
 use super::tiles::{Tiles, print_tiles, tile_views};
 use crate::simd::dispatch::dispatch;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Level, level};
 
 /// Fewer rows are not worth the tiles.
 const FEW: usize = 16;
@@ -85,10 +87,21 @@ impl Text {
         print(self, rows, lengths, out)
     }
 
+    /// Whether views may hold rows of all templates and are made here without printing the rows: by the shortest
+    /// row of each.
+    pub fn may_be_inline(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if level() == Level::Baseline {
+            return false;
+        }
+        let tiles = self.tiles.get_or_init(|| Tiles::new(&self.templates));
+        tiles.as_ref().is_some_and(Tiles::may_be_inline)
+    }
+
     /// Makes the views of rows without printing them elsewhere; returns the bytes of all rows.
     ///
-    /// `None` where a view does not hold its row, a row is not of ASCII, or something is out of range; `out`
-    /// then holds anything.
+    /// `None` where a view does not hold its row, a row is not of ASCII, there are few rows, or something is out of
+    /// range; `out` then holds anything.
     #[inline]
     pub(crate) fn inline_views(&self, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
         inline_views(self, rows, out)

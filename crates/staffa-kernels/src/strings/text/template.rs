@@ -5,7 +5,9 @@ use crate::strings::dict::BytesDict;
 /// Most fields of a template.
 pub const TEXT_FIELDS: usize = 32;
 
-/// Most fields of a template that are printed by one store each.
+/// Templates of at least so many decimal fields, which tiles do not print, are printed by one store a field;
+/// and of at most so many.
+const FEWEST_DECIMALS: usize = 4;
 pub(super) const DECIMALS: usize = 8;
 
 /// Most bytes of a word, and of the part of a literal that one store takes.
@@ -152,7 +154,7 @@ pub(super) struct Template {
     pub(super) variable: bool,
     /// Most bytes that printing a row may write.
     pub(super) room: usize,
-    /// Where all fields are decimal, with few bytes between them: the bytes behind each, and their number.
+    /// Where all fields are decimal, some of them, with few bytes between: the bytes behind each, and their number.
     pub(super) behind: Option<Vec<(u32, u8)>>,
 }
 
@@ -238,7 +240,9 @@ fn behind(steps: &[Step]) -> Option<Vec<(u32, u8)>> {
             _ => return None,
         }
     }
-    (1..=DECIMALS).contains(&all.len()).then_some(all)
+    (FEWEST_DECIMALS..=DECIMALS)
+        .contains(&all.len())
+        .then_some(all)
 }
 
 #[cfg(test)]

@@ -93,11 +93,8 @@ impl Tiles {
         &self,
         rows: &TextRows<'_>,
         out: &mut [u128],
-        put: impl Fn(&[u64; 2], &Tile, u8, &mut u128),
+        put: impl Fn(&[u64; 2], &Tile, u16, &mut u128),
     ) -> Result<usize, Stop> {
-        if rows.codes.len() != out.len() {
-            return Err(Stop::Wrong);
-        }
         let mut blocks = vec![Block::EMPTY; self.conversions.len() + 1];
         let mut left: Vec<&[u64]> = rows.slots.to_vec();
         let mut others = (rows.first_other..).map_while(|i| rows.others.get(i));
@@ -150,6 +147,11 @@ impl Tiles {
             return Err(Stop::Unfit);
         }
         Ok(bytes + other_bytes)
+    }
+
+    /// Whether views may hold rows of all templates.
+    pub(super) fn may_be_inline(&self) -> bool {
+        self.templates.iter().all(Columns::may_be_inline)
     }
 
     /// The template of a row.

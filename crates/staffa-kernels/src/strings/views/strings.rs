@@ -122,11 +122,12 @@ impl<'s, 'a> ViewStrings<'s, 'a> {
         Ok(())
     }
 
-    /// Appends rows of text whose views hold them; `false`, with nothing appended, where not all do, or one is not
-    /// of ASCII: they may be printed and [pushed](Self::push).
+    /// Appends rows of text whose views hold them; `false`, with nothing appended, where some view does not, there
+    /// are places for fewer rows, or the rows are too few to be worth it: they may be printed and
+    /// [pushed](Self::push).
     ///
     /// # Errors
-    /// [`StringsError::Room`] where rows do not fit.
+    /// [`StringsError::Room`] where all rows have more bytes than declared.
     pub fn push_text(&mut self, text: &Text, rows: &TextRows<'_>) -> Result<bool, StringsError> {
         let [before, bytes_before] = self.found;
         let count = rows.codes.len();

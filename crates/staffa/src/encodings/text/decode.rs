@@ -284,6 +284,9 @@ impl BytesDecoder for Rows<'_> {
         cx: &mut Scratch,
         views: &mut ViewStrings<'_, '_>,
     ) -> Result<bool> {
+        if !self.printer.may_be_inline() {
+            return Ok(false);
+        }
         self.with_rows(v, cx, |printer, rows| Ok(views.push_text(printer, rows)?))
     }
 

@@ -28,6 +28,8 @@ fn narrowed(values: Vec<u64>) -> OwnedValues {
 struct Followed {
     pieces: Vec<Piece>,
     fields: Vec<Vec<u64>>,
+    /// The largest number of each field.
+    largest: Vec<u64>,
 }
 
 /// Strings as fields.
@@ -51,6 +53,7 @@ impl Parsed {
             .map(|pieces| Followed {
                 pieces,
                 fields: Vec::new(),
+                largest: Vec::new(),
             })
             .collect();
         let (mut codes, mut others, mut fields) =
@@ -139,18 +142,14 @@ impl Parsed {
     /// Radices of a template with as many fields to a slot as 63 bits hold. Templates of the same fields, such as
     /// those with a sign and without, have the same: readers then print their rows together.
     fn joined(&self, template: &Followed) -> Vec<u64> {
+        let alike = self.templates.iter();
+        let alike = alike.filter(|other| other.field_pieces().eq(template.field_pieces()));
+        let alike: Vec<&Followed> = alike.collect();
         let mut product = 0u128;
         let radix = |(i, piece): (usize, &Piece)| {
-            let alike = self.templates.iter();
-            let alike = alike.filter(|other| other.field_pieces().eq(template.field_pieces()));
-            let columns = alike.filter_map(|other| other.fields.get(i));
-            let radix = rounded(
-                piece,
-                columns
-                    .flatten()
-                    .max()
-                    .map_or(1, |max| max.saturating_add(1)),
-            );
+            let columns = alike.iter().filter_map(|other| other.largest.get(i));
+            let radix = columns.max().map_or(1, |max| max.saturating_add(1));
+            let radix = rounded(piece, radix);
             let joined = product.saturating_mul(radix.into());
             let fits = product > 0 && joined < 1 << 63;
             product = if fits { joined } else { radix.into() };
@@ -305,6 +304,7 @@ impl Followed {
                 other => other,
             });
             self.fields.push(column);
+            self.largest.push(most);
         }
         self.pieces = pieces;
         Ok(())
@@ -317,8 +317,8 @@ impl Followed {
     }
 }
 
-/// A radix that is hardly less than the numbers of as many digits is theirs: rows are then printed without
-/// dividing, for 0.006 bits a field at most.
+/// The radix, or the number of all values of so many digits where the radix is at most 1/256 less: digits are then
+/// printed without a division, and a field takes at most 0.006 bits more.
 fn rounded(piece: &Piece, radix: u64) -> u64 {
     let all = match piece {
         Piece::Fixed(digits) => 10u64.checked_pow((*digits).into()),

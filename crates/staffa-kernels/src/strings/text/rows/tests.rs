@@ -1,6 +1,7 @@
 use super::super::digits::{POWERS, digits};
 use super::*;
 use crate::simd::dispatch::testing::on_every_level;
+#[cfg(target_arch = "aarch64")]
 use crate::simd::{Level, level};
 use crate::strings::dict::BytesDict;
 use crate::strings::inline::inline_view;
@@ -286,6 +287,33 @@ fn rows_of_digits_agree_with_the_scalar_twin() {
             agree(&text, &rows, &expected);
         }
         assert!(by_tiles > 150, "{by_tiles}");
+    });
+}
+
+/// Rows longer than a byte counts, of templates in turn.
+#[test]
+fn long_rows_have_their_lengths() {
+    on_every_level(|| {
+        let literal = |len: usize| Piece::Literal(vec![b'x'; len]);
+        let templates = [
+            vec![literal(300), Piece::Decimal],
+            vec![literal(3), Piece::Decimal],
+        ];
+        let text = Text::new(&templates.clone().map(|pieces| (pieces, vec![0]))).unwrap();
+        let codes: Vec<u8> = (0..130).map(|i| 1 + i % 2).collect();
+        let numbers: Vec<u64> = (0..130).map(|i| i * i * i).collect();
+        let rows = codes.iter().zip(&numbers);
+        let row =
+            |(code, number): (&u8, &u64)| scalar(&templates[usize::from(*code) - 1], &[*number]);
+        let expected: Vec<String> = rows.map(|row_of| row(row_of).unwrap()).collect();
+        let rows = TextRows {
+            codes: &codes,
+            slots: &[&numbers],
+            others: &BytesDict::new(&[0], b"").unwrap(),
+            first_other: 0,
+        };
+        agree(&text, &rows, &expected);
+        assert!(!text.may_be_inline());
     });
 }
 
