@@ -62,6 +62,38 @@ fn table() -> RecordBatch {
             "runs",
             text(&|i| Some(format!("a run of rows, number {}", i / 200))),
         ),
+        // Numbers as text, whose views are made without their strings; now and then there is another string.
+        (
+            "degrees",
+            text(&|i| {
+                let sign = if scattered(i) % 2 == 0 { "-" } else { "" };
+                (i % 9 > 0).then(|| format!("{sign}{}.{:06}", i % 180, scattered(i) % 1_000_000))
+            }),
+        ),
+        (
+            "days",
+            text(&|i| match i % 4_000 {
+                3_999 => Some("no day, and longer than a view holds".to_owned()),
+                1_999 => Some("unknown".to_owned()),
+                day => Some(format!(
+                    "19{:02}-{:02}-{:02}",
+                    day % 97,
+                    i % 12 + 1,
+                    scattered(i) % 28 + 1
+                )),
+            }),
+        ),
+        (
+            "addresses",
+            text(&|i| {
+                Some(format!(
+                    "10.{}.{}.{}",
+                    i % 256,
+                    scattered(i) % 256,
+                    scattered(i) % 251
+                ))
+            }),
+        ),
         ("one", text(&|_| Some("the same one everywhere".to_owned()))),
         ("none", text(&|_| None)),
         ("bytes", Arc::new(bytes.finish())),

@@ -326,7 +326,7 @@ fn selections<T: Int>(c: &mut Criterion) {
 fn sets(c: &mut Criterion) {
     let mut rng = Rng(7);
     for entries in [200, 1000, 20_000] {
-        let set: Vec<u64> = (0..entries / 64 + 1).map(|_| rng.next()).collect();
+        let set: Vec<u64> = (0..=entries / 64).map(|_| rng.next()).collect();
         let codes: Vec<u32> = (0..VECTOR).map(|_| (rng.next() % entries) as u32).collect();
         let mut bits = [0; VECTOR / 64];
         measure(c, &format!("in_set of {entries}"), 4 * VECTOR, || {

@@ -164,11 +164,10 @@ impl Tiles {
     /// first block.
     #[inline(always)]
     fn are_in_first_block(&self, codes: &[u8]) -> bool {
-        let templates = self.templates.len();
-        self.in_first_block
-            && codes.iter().fold(true, |all, code| {
-                all & (*code > 0) & (usize::from(*code) <= templates)
-            })
+        // Code 0 is the largest once one is subtracted; there are at most 255 templates.
+        let is_other = |code: &u8| usize::from(code.wrapping_sub(1)) >= self.templates.len();
+        let others = codes.iter().map(|code| u8::from(is_other(code)));
+        self.in_first_block && others.fold(0, |any, other| any | other) == 0
     }
 
     /// The template of all of these rows.

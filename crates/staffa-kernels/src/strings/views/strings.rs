@@ -281,7 +281,7 @@ mod tests {
                 let mut slots = views.slots([places]).unwrap();
                 let mut strings = ViewStrings::new(&mut slots[0], bytes).unwrap();
                 let long = "longer than a view".to_owned();
-                push(&mut strings, &[long.clone()])?;
+                push(&mut strings, std::slice::from_ref(&long))?;
                 if !strings.push_text(&text, &rows)? {
                     push(&mut strings, &vec!["1998".to_owned(); 40])?;
                 }
