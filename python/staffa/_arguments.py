@@ -118,7 +118,7 @@ def _as_array(indices: Any) -> pa.Array:
             f"indices must be a list or an array of row numbers, as in [0, 5], a range or a slice, found {indices!r}"
         )
     try:
-        if hasattr(indices, "__array_interface__"):
+        if type(indices).__module__ == "numpy":
             return pa.array(indices)
         if not isinstance(indices, (pa.Array, Sequence)) and hasattr(indices, "__arrow_c_stream__"):
             indices = pa.chunked_array(indices)

@@ -351,7 +351,7 @@ class File(Reports):
         {'x': [980, 990]}
         """
         names, string_views = column_names(columns), bool(string_views)
-        rows = row_range(indices, self.num_rows)
+        rows = row_range(indices, self.num_rows) if isinstance(indices, (slice, range)) else None
         if rows is None:
             batch = self._file.take(row_indices(indices, mask=True), names, string_views)
         elif rows.step == 1:
