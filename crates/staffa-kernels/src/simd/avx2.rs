@@ -4,8 +4,8 @@ use std::arch::x86_64::*;
 
 use crate::word::{Int, Word};
 
-/// For an expansion, for every mask of eight places, from the lowest byte on: the number of the value that belongs to the
-/// place, with the top bit set where none does.
+/// For every mask of eight places, from the lowest byte on: the number of the value that an expansion puts
+/// there, with the top bit set where it puts none.
 pub(super) static EXPANDED: [u64; 256] = expanded();
 
 const fn expanded() -> [u64; 256] {

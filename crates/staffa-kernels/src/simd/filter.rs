@@ -171,11 +171,11 @@ unsafe fn filter_lanes<T: Word>(from: *const T, mask: usize, to: *mut T) {
 
 /// A register of 32-bit or 64-bit values at a time.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
+#[target_feature(enable = "avx512f,avx2,popcnt")]
 #[inline]
 fn filter_avx512<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) {
     if !is_wide::<T>() {
-        return scalar(values, mask, out);
+        return filter_avx2(values, mask, out);
     }
     let (lanes, mut at) = (lanes::<T>(), 0);
     let whole = values.len() / 64 * 64;
