@@ -7,9 +7,20 @@ pub(crate) trait Key: Copy {
     /// A digest of the key, quick to compare: equal for equal keys, rarely for others.
     type Gist: Copy + PartialEq + Default;
 
+    /// What the table holds of a key.
+    type Held: Copy + PartialEq + Default;
+
+    /// Whether what is held tells the key, so that no list of keys is needed.
+    const EXACT: bool;
+
     fn gist(self) -> Self::Gist;
 
     fn hash(gist: Self::Gist) -> u64;
+
+    fn held(gist: Self::Gist, hash: u64) -> Self::Held;
+
+    /// The upper half of the hash.
+    fn half(held: Self::Held) -> u32;
 
     /// Whether keys of the same gist are equal.
     fn same(self, _other: Self) -> bool {
@@ -27,6 +38,9 @@ fn mix(word: u64) -> u64 {
 macro_rules! word_keys {
     ($($ty:ty: $hash:expr),*) => {$(impl Key for $ty {
         type Gist = Self;
+        type Held = Self;
+
+        const EXACT: bool = true;
 
         #[inline]
         fn gist(self) -> Self {
@@ -36,6 +50,16 @@ macro_rules! word_keys {
         #[inline]
         fn hash(gist: Self) -> u64 {
             $hash(gist)
+        }
+
+        #[inline]
+        fn held(gist: Self, _: u64) -> Self {
+            gist
+        }
+
+        #[inline]
+        fn half(held: Self) -> u32 {
+            (Self::hash(held) >> 32) as u32
         }
     })*};
 }
@@ -59,6 +83,10 @@ pub(crate) struct StringGist {
 
 impl Key for &[u8] {
     type Gist = StringGist;
+    /// Half the hash.
+    type Held = u32;
+
+    const EXACT: bool = false;
 
     #[inline]
     fn gist(self) -> StringGist {
@@ -99,6 +127,16 @@ impl Key for &[u8] {
     }
 
     #[inline]
+    fn held(_: StringGist, hash: u64) -> u32 {
+        (hash >> 32) as u32
+    }
+
+    #[inline]
+    fn half(held: u32) -> u32 {
+        held
+    }
+
+    #[inline]
     fn same(self, other: Self) -> bool {
         self.len() <= 16 || self == other
     }
@@ -107,34 +145,41 @@ impl Key for &[u8] {
 /// Gives codes to values, over one block or all blocks of a chunk, until too many are distinct.
 #[derive(Debug)]
 pub(crate) struct Coder<K: Key> {
-    /// Half the hash, and the code plus one, at the place of the first bits of the hash or the next
+    /// What is held of a key, and its code plus one, at the place of the first bits of its hash or the next
     /// free one. At most half are taken. Small, so that many distinct values stay in the cache.
-    table: Vec<(u32, u32)>,
+    table: Vec<(K::Held, u32)>,
     /// Bits of half a hash that are not part of its place.
     shift: u32,
-    /// By code.
+    distinct: u32,
+    /// By code, where the table does not tell them.
     keys: Vec<(K::Gist, K)>,
 }
 
 /// Values whose table has room for all of them.
 const FEW: usize = 1024;
 
+/// Values by which those to come are judged: whether they come in runs.
+const JUDGED: usize = 512;
+
 impl<K: Key> Coder<K> {
     /// With a table for this many values to begin with.
     pub(crate) fn new(values: usize) -> Self {
         let bits = (2 * values).next_power_of_two().ilog2().clamp(4, 10);
         // Of a few values all may be distinct, and the table does not grow.
-        let bits = if values <= FEW { bits + 1 } else { bits };
+        let is_few = values <= FEW;
+        let bits = if is_few { bits + 1 } else { bits };
+        let keys = if is_few && !K::EXACT { values } else { 0 };
         Self {
-            table: vec![(0, 0); 1 << bits],
+            table: vec![(K::Held::default(), 0); 1 << bits],
             shift: 32 - bits,
-            keys: Vec::with_capacity(if values <= FEW { values } else { 0 }),
+            distinct: 0,
+            keys: Vec::with_capacity(keys),
         }
     }
 
     /// Distinct keys so far.
     pub(crate) fn distinct(&self) -> usize {
-        self.keys.len()
+        self.distinct as usize
     }
 
     /// The code of a key; the number of distinct keys so far where it is new.
@@ -145,45 +190,51 @@ impl<K: Key> Coder<K> {
 
     #[inline]
     fn code_of_gist(&mut self, gist: K::Gist, key: K) -> u32 {
-        let half = (K::hash(gist) >> 32) as u32;
-        let mut place = (half >> self.shift) as usize;
+        let hash = K::hash(gist);
+        let held = K::held(gist, hash);
+        let mut place = ((hash >> 32) as u32 >> self.shift) as usize;
         loop {
-            let Some((held, code)) = self.table.get_mut(place) else {
+            let Some((other, code)) = self.table.get_mut(place) else {
                 // The first place follows the last.
                 place = 0;
                 continue;
             };
             if *code == 0 {
-                self.keys.push((gist, key));
-                (*held, *code) = (half, self.keys.len() as u32);
+                self.distinct += 1;
+                (*other, *code) = (held, self.distinct);
+                if !K::EXACT {
+                    self.keys.push((gist, key));
+                }
                 break;
             }
-            if *held == half
-                && let Some((known, other)) = self.keys.get(*code as usize - 1)
-                && *known == gist
-                && other.same(key)
+            let is_same = |known: &(K::Gist, K)| known.0 == gist && known.1.same(key);
+            if *other == held
+                && (K::EXACT || self.keys.get(*code as usize - 1).is_some_and(is_same))
             {
                 return *code - 1;
             }
             place += 1;
         }
-        if self.keys.len() * 2 > self.table.len() {
+        if self.distinct() * 2 > self.table.len() {
             self.grow();
         }
-        self.keys.len() as u32 - 1
+        self.distinct - 1
     }
 
     #[cold]
     fn grow(&mut self) {
         let bits = self.table.len().ilog2() + 2;
-        self.keys.reserve((1 << (bits - 1)) - self.keys.len());
+        if !K::EXACT {
+            self.keys.reserve((1 << (bits - 1)) - self.keys.len());
+        }
         self.shift = 32 - bits;
-        let old = std::mem::replace(&mut self.table, vec![(0, 0); 1 << bits]);
-        for (half, code) in old.into_iter().filter(|(_, code)| *code > 0) {
-            let mut place = (half >> self.shift) as usize;
+        let larger = vec![(K::Held::default(), 0); 1 << bits];
+        let old = std::mem::replace(&mut self.table, larger);
+        for (held, code) in old.into_iter().filter(|(_, code)| *code > 0) {
+            let mut place = (K::half(held) >> self.shift) as usize;
             loop {
                 match self.table.get_mut(place) {
-                    Some(free @ (_, 0)) => break *free = (half, code),
+                    Some(free @ (_, 0)) => break *free = (held, code),
                     Some(_) => place += 1,
                     None => place = 0,
                 }
@@ -192,13 +243,33 @@ impl<K: Key> Coder<K> {
     }
 
     /// The codes of more values; `None` once more than `most` are distinct.
-    pub(super) fn code(&mut self, values: impl Iterator<Item = K>, most: usize) -> Option<Coded> {
+    pub(super) fn code(
+        &mut self,
+        values: impl Iterator<Item = K> + Clone,
+        most: usize,
+    ) -> Option<Coded> {
+        // In runs a comparison is cheaper than a hash; elsewhere its outcome is hard to predict.
+        let gists = || values.clone().take(JUDGED).map(K::gist);
+        let neighbours = gists().zip(gists().skip(1));
+        let equal = neighbours.filter(|(a, b)| a == b).count();
+        if 2 * equal >= values.size_hint().0.min(JUDGED) {
+            self.code_runs::<true>(values, most)
+        } else {
+            self.code_runs::<false>(values, most)
+        }
+    }
+
+    fn code_runs<const RUNS: bool>(
+        &mut self,
+        values: impl Iterator<Item = K>,
+        most: usize,
+    ) -> Option<Coded> {
         let mut coded = Coded::with_capacity(values.size_hint().0);
         let mut last: Option<(K::Gist, K, u32)> = None;
         for (row, key) in (0u32..).zip(values) {
             let gist = key.gist();
-            // Runs are common, and a comparison is cheaper than a hash.
-            if let Some((before, known, code)) = last
+            if RUNS
+                && let Some((before, known, code)) = last
                 && before == gist
                 && known.same(key)
             {
@@ -213,7 +284,9 @@ impl<K: Key> Coder<K> {
                 }
                 coded.firsts.push(row);
             }
-            last = Some((gist, key, code));
+            if RUNS {
+                last = Some((gist, key, code));
+            }
             coded.codes.push(code);
         }
         Some(coded)

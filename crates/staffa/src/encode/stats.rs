@@ -23,6 +23,8 @@ pub struct Stats<'a> {
     sequences: OnceCell<Option<Sequences>>,
     /// The strings of the dictionary sorted, where it tried that.
     pub(crate) sorted: OnceCell<Option<Sorted>>,
+    /// Bytes of codes and strings in the order of first occurrence, about.
+    pub(crate) dictionary_bytes: OnceCell<usize>,
     /// Exponents and factors of ALP for floats, the best first.
     pub(crate) scales: OnceCell<Vec<(u8, u8)>>,
     /// Bytes of the lengths of strings, about: several encodings have them as a child.
@@ -41,6 +43,7 @@ impl<'a> Stats<'a> {
             top: OnceCell::new(),
             sequences: OnceCell::new(),
             sorted: OnceCell::new(),
+            dictionary_bytes: OnceCell::new(),
             scales: OnceCell::new(),
             length_bytes: OnceCell::new(),
         }

@@ -12,7 +12,7 @@
 
 mod order;
 
-use order::{reordered, size};
+use order::{reordered, size, size_as_found};
 use staffa_kernels::gather;
 
 use super::codes::CodedStrings;
@@ -60,7 +60,7 @@ impl Encoding for Dictionary {
         let bytes = match reordered(values, stats, chooser)? {
             Some((_, Some(bytes))) => *bytes,
             Some((sorted, None)) => size(values, stats.kind(), sorted, chooser)?,
-            None => size(values, stats.kind(), coded, chooser)?,
+            None => size_as_found(values, stats, coded, chooser)?,
         };
         Ok(Some(8 + bytes))
     }

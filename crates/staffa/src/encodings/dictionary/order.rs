@@ -62,6 +62,20 @@ pub(super) fn size(
     Ok(codes + chooser.estimate_child(OwnedValues::take(values, &coded.firsts)?.borrow(), kind)?)
 }
 
+/// As [`size`], of codes in the order of first occurrence: estimated once.
+pub(super) fn size_as_found(
+    values: Values<'_>,
+    stats: &Stats<'_>,
+    coded: &Coded,
+    chooser: &Chooser<'_>,
+) -> Result<usize> {
+    if let Some(bytes) = stats.dictionary_bytes.get() {
+        return Ok(*bytes);
+    }
+    let bytes = size(values, stats.kind(), coded, chooser)?;
+    Ok(*stats.dictionary_bytes.get_or_init(|| bytes))
+}
+
 /// Codes in another order, where they and their values are smaller so, and about how many bytes they
 /// take. Not in a trial; where another block of the chunk is an example, as there.
 pub(super) fn reordered<'s>(
@@ -95,7 +109,7 @@ pub(super) fn reordered<'s>(
             Some(other) if hint.is_some() => Some((other, None)),
             Some(other) => {
                 let bytes = size(values, stats.kind(), &other, chooser)?;
-                (bytes < size(values, stats.kind(), coded, chooser)?)
+                (bytes < size_as_found(values, stats, coded, chooser)?)
                     .then_some((other, Some(bytes)))
             }
             None => None,

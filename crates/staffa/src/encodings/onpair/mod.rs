@@ -21,11 +21,16 @@ mod train;
 use decode::Text;
 use table::{SHARED, strings_of, table};
 use tokens::Tokens;
-use train::{COMPARED, TRAINED, TRIED};
+use train::{COMPARED, SAMPLED, TRIED};
 
 use super::packed::PackedVectors;
 use super::prelude::*;
-use crate::values::{Strings, StringsBuf};
+use crate::encode::ChunkStrings;
+use crate::values::{Strings, StringsBuf, distinct_bytes};
+
+/// A block is unlike its chunk where the chunk's tokens have so many times the codes of its own. One language
+/// of several has 1.7 times, plays of a game 1.2, articles 1.05.
+const UNLIKE: f64 = 1.3;
 
 /// See the [module](self).
 pub struct OnPair;
@@ -62,8 +67,8 @@ impl Encoding for OnPair {
         let strings = byte_strings(values)?;
         let chunk = chooser.chunk();
         let trained_on = chunk.map_or(strings, |chunk| chunk.strings);
-        let tokens = Tokens::of_sample(trained_on, TRAINED / 32);
-        let codes = tokens.estimated_bytes(strings.contents(), TRAINED / 32)?;
+        let tokens = Tokens::of_sample(trained_on, SAMPLED, &[]);
+        let codes = tokens.estimated_bytes(strings.contents(), SAMPLED)?;
         let lengths = chooser.estimate_lengths(strings, stats)?;
         let table = tokens.table_bytes();
         let others = chunk.map_or(0, |chunk| chunk.others(table));
@@ -110,23 +115,32 @@ impl Encoding for OnPair {
 /// whole chunk.
 fn trained(strings: Strings<'_>, chooser: &Chooser<'_>) -> Result<Vec<u8>> {
     if chooser.is_trial() {
-        return Tokens::of_sample(strings, TRIED).sized_payload(strings);
+        return Tokens::of_sample(strings, TRIED, &[]).sized_payload(strings);
     }
-    let own = Tokens::of(strings, chooser.chunk_bytes())?;
     let tokens = match chooser.chunk() {
-        None => own,
-        Some(chunk) => {
-            let shared = Tokens::of(chunk.strings, &[])?;
-            let table = shared.table_bytes() - chunk.others(shared.table_bytes());
-            let codes = |tokens: &Tokens| tokens.estimated_bytes(strings.contents(), COMPARED);
-            if codes(&shared)? + table < codes(&own)? + own.table_bytes() {
-                shared
-            } else {
-                own
-            }
+        None => {
+            let bytes = distinct_bytes(&[strings.contents(), chooser.chunk_bytes()]);
+            Tokens::of(strings, &bytes)?
         }
+        Some(chunk) => of_chunk(chunk, strings, chooser.chunk_bytes())?,
     };
     Ok(tokens.payload(strings)?.0)
+}
+
+/// Tokens of the chunk whose first block these strings are, or of them alone. `bytes` are those of the chunk.
+fn of_chunk(chunk: ChunkStrings<'_>, strings: Strings<'_>, bytes: &[u8]) -> Result<Tokens> {
+    let shared = Tokens::of(chunk.strings, bytes)?;
+    let codes = |tokens: &Tokens, bytes| tokens.estimated_bytes(strings.contents(), bytes);
+    // By tokens of a sample: in a block like the others, those of all blocks have nearly as few codes.
+    let sampled = |strings| codes(&Tokens::of_sample(strings, SAMPLED, bytes), 2 * SAMPLED);
+    if sampled(chunk.strings)? as f64 <= sampled(strings)? as f64 * UNLIKE {
+        return Ok(shared);
+    }
+    let own = Tokens::of(strings, bytes)?;
+    let table = shared.table_bytes() - chunk.others(shared.table_bytes());
+    let is_shared =
+        codes(&shared, COMPARED)? + table < codes(&own, COMPARED)? + own.table_bytes();
+    Ok(if is_shared { shared } else { own })
 }
 
 /// Whether the root of a block's tree has tokens, which the blocks of a chunk can share.

@@ -14,9 +14,11 @@ pub(super) const MOST: usize = 1 << 12;
 const MOST_OF_LONG: usize = 1 << 13;
 const LONG: usize = 3 << 19;
 /// Most bytes that training reads; twice as many of a long text.
-pub(super) const TRAINED: usize = 1 << 19;
+const TRAINED: usize = 1 << 19;
 /// A pair that is seen as often becomes a token, in the largest sample.
 const OFTEN: usize = 8;
+/// Bytes that an estimate reads.
+pub(super) const SAMPLED: usize = TRAINED / 32;
 /// Bytes of the sample by which two tables of tokens are compared.
 pub(super) const COMPARED: usize = 1 << 16;
 /// Bytes that a trial reads: for training, and for the number of codes.
@@ -81,14 +83,13 @@ impl Pairs {
 }
 
 impl Tokens {
-    /// Trained by the length of the text, with a token for every byte of it and for these.
-    pub(super) fn of(strings: Strings<'_>, others: &[u8]) -> Result<Self> {
+    /// Trained by the length of the text, with a token for each of these bytes: all that the text has.
+    pub(super) fn of(strings: Strings<'_>, bytes: &[u8]) -> Result<Self> {
         let text = strings.contents();
-        let bytes = distinct_bytes(&[text, others]);
         if text.len() < LONG {
-            return Ok(Self::train(text, &bytes, TRAINED, MOST));
+            return Ok(Self::train(text, bytes, TRAINED, MOST));
         }
-        let many = Self::train(text, &bytes, 2 * TRAINED, MOST_OF_LONG);
+        let many = Self::train(text, bytes, 2 * TRAINED, MOST_OF_LONG);
         let all = many.strings.as_strings();
         let few = Self::of_list(all.iter().take(MOST), MOST);
         let bytes = |tokens: &Self| -> Result<usize> {
@@ -101,11 +102,12 @@ impl Tokens {
         })
     }
 
-    /// Trained on a sample alone.
-    pub(super) fn of_sample(strings: Strings<'_>, most_bytes: usize) -> Self {
+    /// Trained on a sample alone, with a token for every byte of it and for these.
+    pub(super) fn of_sample(strings: Strings<'_>, most_bytes: usize, others: &[u8]) -> Self {
         let text = strings.contents();
-        let bytes = distinct_bytes(&sample(text, most_bytes));
-        Self::train(text, &bytes, most_bytes, MOST)
+        let mut parts = sample(text, most_bytes);
+        parts.push(others);
+        Self::train(text, &distinct_bytes(&parts), most_bytes, MOST)
     }
 
     /// Codes of a text, by a sample of so many bytes.

@@ -108,8 +108,9 @@ impl View {
             return Ok(None);
         };
         let stream = stream(node, from, values)?;
+        let stream = stream.as_ref().map_or(values, OwnedValues::borrow);
         let kind = kind(from, column_kind);
-        let Some(words) = words_by_row(block, stream.borrow(), kind)? else {
+        let Some(words) = words_by_row(block, stream, kind)? else {
             return Ok(None);
         };
         // Numbers of 16 bits: a block has no more rows.
@@ -120,7 +121,7 @@ impl View {
         let len = words.len();
         let words = spread_words(&words);
         Ok(Some(Self {
-            ty: stream.borrow().physical_type(),
+            ty: stream.physical_type(),
             codes: node.encoding == Dictionary.info().id,
             len,
             shares: shares(&words),
@@ -291,7 +292,8 @@ fn by_word(rows: &[(u32, u32)], distinct: usize) -> Vec<(u32, u32)> {
         }
     }
     let mut next = 0;
-    for word in in_no_order(distinct) {
+    let counts = (0u32..).zip(&places).filter(|(_, count)| **count > 0);
+    for word in in_no_order(counts.map(|(word, _)| word)) {
         if let Some(place) = places.get_mut(word) {
             next += std::mem::replace(place, next);
         }
@@ -311,8 +313,8 @@ fn by_word(rows: &[(u32, u32)], distinct: usize) -> Vec<(u32, u32)> {
 }
 
 /// Numbers of words, sorted by a hash, so that the first of them stand for all.
-fn in_no_order(words: usize) -> Vec<usize> {
-    let keys = (0..words as u32).map(|word| hash(word) << 32 | u64::from(word));
+fn in_no_order(words: impl Iterator<Item = u32>) -> Vec<usize> {
+    let keys = words.map(|word| hash(word) << 32 | u64::from(word));
     let mut keys: Vec<u64> = keys.collect();
     keys.sort_unstable();
     keys.into_iter().map(|key| key as u32 as usize).collect()
@@ -365,11 +367,15 @@ pub(super) fn kind(from: StreamOf, kind: Kind) -> Kind {
     }
 }
 
-/// The words of a stream, one for every value of the block.
-pub(super) fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<OwnedValues> {
+/// The words of a stream, one for every value of the block; `None` where these are the values themselves.
+pub(super) fn stream(
+    root: &Node,
+    from: StreamOf,
+    values: Values<'_>,
+) -> Result<Option<OwnedValues>> {
     let node = match stream_node(root, from) {
         Some(node) if from != StreamOf::Values => node,
-        _ => return Ok(OwnedValues::all(values)),
+        _ => return Ok(None),
     };
     let mut bytes = Vec::with_capacity(node.size());
     node.write(&mut bytes);
@@ -382,6 +388,6 @@ pub(super) fn stream(root: &Node, from: StreamOf, values: Values<'_>) -> Result<
     let mut cx = opener.context(Budget::new(u64::MAX), &[], Vec::new());
     for_ints!(node.ty, T => {
         let words = cx.all_words::<T>(&node, "stream")?;
-        Ok(OwnedValues::all(T::values(&words)))
-    }, _ => Ok(OwnedValues::all(values)))
+        Ok(Some(OwnedValues::all(T::values(&words))))
+    }, _ => Ok(None))
 }

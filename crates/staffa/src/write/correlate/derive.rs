@@ -147,7 +147,7 @@ fn derive_values(
         return Ok(None);
     };
     let target = stream(root, from, values)?;
-    let target = target.borrow();
+    let target = target.as_ref().map_or(values, OwnedValues::borrow);
     let mut words = Vec::new();
     for reference in references {
         let Some(stream) = reference_words(reference, block, target.len(), derivation.numbers)?
