@@ -344,7 +344,7 @@ impl Tokens {
     /// A payload as long as that of the strings, about, with zeros for ends and codes.
     pub(super) fn sized_payload(&self, strings: Strings<'_>) -> Result<Vec<u8>> {
         let ends = 4 * strings.len().div_ceil(VECTOR);
-        let codes = self.estimated_bytes(strings.contents(), 4 * TRIED)?;
+        let codes = self.estimated_bytes(strings.contents(), 2 * TRIED)?;
         let mut payload = self.head(ends + codes);
         payload.resize(payload.len() + ends + codes, 0);
         Ok(payload)

@@ -22,7 +22,7 @@ pub(super) const SAMPLED: usize = TRAINED / 32;
 /// Bytes of the sample by which two tables of tokens are compared.
 pub(super) const COMPARED: usize = 1 << 16;
 /// Bytes that a trial reads: for training, and for the number of codes.
-pub(super) const TRIED: usize = 1 << 13;
+pub(super) const TRIED: usize = 1 << 12;
 
 /// Parts of a text, at most `most` bytes in all, evenly spread.
 pub(super) fn sample(text: &[u8], most: usize) -> Vec<&[u8]> {
