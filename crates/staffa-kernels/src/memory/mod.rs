@@ -6,13 +6,11 @@
 //! free_list   free buffers by size class
 //! size_class  sizes of buffers
 //! mapping     memory of the system: huge pages, and offers of free ones
-//! heap        what the heap keeps of what is freed
 //! small       an allocator for programs (feature `small-pieces`)
 //! yoke        a value beside the owner that it borrows from
 //! ```
 
 mod free_list;
-mod heap;
 mod mapping;
 mod pool;
 mod retained;
@@ -21,7 +19,6 @@ mod size_class;
 mod small;
 mod yoke;
 
-pub use heap::keep_freed_memory;
 pub use pool::{PoolBuf, PoolVec};
 pub use retained::{retained_bytes, set_retained_limit};
 #[cfg(feature = "small-pieces")]

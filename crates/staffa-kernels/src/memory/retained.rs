@@ -12,6 +12,8 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
+#[cfg(feature = "small-pieces")]
+use std::sync::TryLockError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::free_list::{FreeBuffer, FreeLists};
@@ -73,6 +75,52 @@ pub(crate) unsafe fn free(start: NonNull<u8>, capacity: usize) {
     settle(pool);
 }
 
+/// Memory of the pool for an allocator, of at least [`MAPPED`] bytes, and whether it is fresh and so zeroed. It
+/// does not wait for the pool, which allocates for itself: where that is in use, the memory is fresh.
+#[cfg(feature = "small-pieces")]
+pub(super) fn allocate_piece(len: usize) -> Option<(NonNull<u8>, bool)> {
+    let class = class_of(len.max(MAPPED))?;
+    let bytes = class_bytes(class);
+    let fresh = |piece: Option<NonNull<u8>>| Some((piece?, true));
+    let Some(mut pool) = try_pool() else {
+        return fresh(map(bytes));
+    };
+    if let Some(start) = pool.held.pop(class) {
+        return Some((start, false));
+    }
+    if let Some(start) = pool.offered.pop(class) {
+        drop(pool);
+        // SAFETY: the buffer is in no list any more, and mapped: only mapped ones are offered.
+        unsafe { take_back(start, bytes) };
+        return Some((start, false));
+    }
+    if bytes >= HUGE || !has_regions() {
+        drop(pool);
+        return fresh(map(bytes));
+    }
+    let piece = pool.cut(class);
+    settle(pool);
+    fresh(piece)
+}
+
+/// Returns memory to the pool, or to the system where the pool is in use.
+///
+/// # Safety
+/// `start` is from [`allocate_piece`] with this `len`, and nothing refers to the memory.
+#[cfg(feature = "small-pieces")]
+pub(super) unsafe fn free_piece(start: NonNull<u8>, len: usize) {
+    let Some(class) = class_of(len.max(MAPPED)) else {
+        return;
+    };
+    let Some(mut pool) = try_pool() else {
+        // SAFETY: the caller's; a piece of a mapping may be unmapped by itself.
+        return unsafe { unmap(start, class_bytes(class)) };
+    };
+    let time = pool.tick();
+    pool.held.push(FreeBuffer { start, class, time });
+    settle(pool);
+}
+
 struct Pool {
     /// Free buffers as they are.
     held: FreeLists,
@@ -95,6 +143,20 @@ static POOL: Mutex<Pool> = Mutex::new(Pool {
 fn pool() -> MutexGuard<'static, Pool> {
     // A poisoned lock is taken: no panic leaves the pool half changed.
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The pool where nobody uses it, nor this thread.
+#[cfg(feature = "small-pieces")]
+fn try_pool() -> Option<MutexGuard<'static, Pool>> {
+    const TRIES: usize = 64;
+    (0..TRIES).find_map(|_| match POOL.try_lock() {
+        Ok(pool) => Some(pool),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            std::hint::spin_loop();
+            None
+        }
+    })
 }
 
 impl Pool {

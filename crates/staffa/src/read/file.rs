@@ -12,7 +12,6 @@ use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
 use bytes::Bytes;
-use staffa_kernels::keep_freed_memory;
 
 use super::Scan;
 use super::cache::{Cache, FileCache};
@@ -97,7 +96,6 @@ impl File {
     }
 
     pub(super) fn from_store(store: Store, limits: Limits) -> Result<Self> {
-        keep_freed_memory();
         let path = store.path().map(Path::to_owned);
         let open = || {
             let footer = Footer::read(&store, &limits)?;

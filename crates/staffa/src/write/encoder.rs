@@ -7,7 +7,6 @@
 use std::io::Write;
 
 use arrow_array::RecordBatch;
-use staffa_kernels::keep_freed_memory;
 
 use super::chunk::EncodedChunk;
 use super::join::join;
@@ -53,7 +52,6 @@ pub(super) struct Encoder<W> {
 
 impl<W: Write + Send> Encoder<W> {
     pub(super) fn new(sink: W, plan: Plan) -> Result<Self> {
-        keep_freed_memory();
         let leaves = plan.layout.leaves().len();
         let metadata = plan.options.metadata.clone().into_iter().collect();
         let mut encoder = Self {

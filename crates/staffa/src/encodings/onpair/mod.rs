@@ -138,8 +138,7 @@ fn of_chunk(chunk: ChunkStrings<'_>, strings: Strings<'_>, bytes: &[u8]) -> Resu
     }
     let own = Tokens::of(strings, bytes)?;
     let table = shared.table_bytes() - chunk.others(shared.table_bytes());
-    let is_shared =
-        codes(&shared, COMPARED)? + table < codes(&own, COMPARED)? + own.table_bytes();
+    let is_shared = codes(&shared, COMPARED)? + table < codes(&own, COMPARED)? + own.table_bytes();
     Ok(if is_shared { shared } else { own })
 }
 
