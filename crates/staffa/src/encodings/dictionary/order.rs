@@ -15,9 +15,15 @@ const SORTED_BYTES: usize = 512;
 /// have the same codes, and one is derived from the other.
 const BY_FREQUENCY: usize = 7;
 
+/// A rough size that is as much smaller needs no other estimate.
+const SURELY: f64 = 0.85;
+
+/// Codes in another order, and whether they are much smaller so.
+type Reordered = (Coded, bool);
+
 /// The strings sorted, where they and their codes are likely to be smaller so: sorted neighbours share
 /// prefixes, but codes no longer follow one another as strings do.
-fn sorted(strings: Strings<'_>, coded: &Coded) -> Option<Coded> {
+fn sorted(strings: Strings<'_>, coded: &Coded) -> Option<Reordered> {
     let mean = strings.contents().len() / strings.len().max(1);
     if coded.firsts.len() * mean.max(1) < SORTED_BYTES {
         return None;
@@ -48,7 +54,7 @@ fn sorted(strings: Strings<'_>, coded: &Coded) -> Option<Coded> {
     let size = rest as f64 * 0.40
         + coded.firsts.len() as f64 * 0.45
         + rough_bytes(Values::U32(&sorted.codes)) as f64;
-    (size < as_found * 0.97).then_some(sorted)
+    (size < as_found * 0.97).then(|| (sorted, size < as_found * SURELY))
 }
 
 /// About how many bytes codes and values take.
@@ -106,8 +112,8 @@ pub(super) fn reordered<'s>(
             other => other,
         };
         let found = match other {
-            Some(other) if hint.is_some() => Some((other, None)),
-            Some(other) => {
+            Some((other, sure)) if sure || hint.is_some() => Some((other, None)),
+            Some((other, _)) => {
                 let bytes = size(values, stats.kind(), &other, chooser)?;
                 (bytes < size_as_found(values, stats, coded, chooser)?)
                     .then_some((other, Some(bytes)))
@@ -121,12 +127,13 @@ pub(super) fn reordered<'s>(
 
 /// Codes by frequency, where a few values are most of the rows: these have narrow codes, and the
 /// others are exceptions (PDICT).
-fn by_frequency(coded: &Coded, must_encode: bool) -> Option<Coded> {
+fn by_frequency(coded: &Coded, must_encode: bool) -> Option<Reordered> {
     let distinct = coded.firsts.len();
     if distinct < 16 || distinct > coded.codes.len() / 3 {
         return None;
     }
     let counts = coded.counts();
+    let mut sure = must_encode;
     if !must_encode {
         let mut sorted = counts.clone();
         sorted.sort_unstable_by_key(|count| Reverse(*count));
@@ -137,10 +144,12 @@ fn by_frequency(coded: &Coded, must_encode: bool) -> Option<Coded> {
         let held = |width: usize| sorted.iter().take((1 << width) - 1).sum::<u32>() as usize;
         let bits = |width| rows * width + (rows - held(width)) * each;
         let bits = (1..full).map(bits).fold(rows * full, usize::min);
-        if (bits + bits / BY_FREQUENCY) / 8 > rough_bytes(Values::U32(&coded.codes)) {
+        let as_found = rough_bytes(Values::U32(&coded.codes));
+        if (bits + bits / BY_FREQUENCY) / 8 > as_found {
             return None;
         }
+        sure = ((bits + bits / BY_FREQUENCY) / 8) as f64 <= as_found as f64 * SURELY;
     }
     let count = |row: u32| counts.get(*coded.codes.get(row as usize)? as usize);
-    Some(coded.sorted_by(|row| Reverse(count(row))))
+    Some((coded.sorted_by(|row| Reverse(count(row))), sure))
 }
