@@ -54,7 +54,7 @@ fn sorted(strings: Strings<'_>, coded: &Coded) -> Option<Reordered> {
     let size = rest as f64 * 0.40
         + coded.firsts.len() as f64 * 0.45
         + rough_bytes(Values::U32(&sorted.codes)) as f64;
-    (size < as_found * 0.97).then(|| (sorted, size < as_found * SURELY))
+    (size < as_found * 0.97).then_some((sorted, size < as_found * SURELY))
 }
 
 /// About how many bytes codes and values take.

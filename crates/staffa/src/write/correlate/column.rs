@@ -20,6 +20,9 @@ const SAMPLED: usize = 2048;
 /// Rows from all parts of the block whose words are at hand.
 pub(super) const SPREAD: usize = 512;
 
+/// Of the rows to judge pairs by, the first by which most pairs are ruled out, one after another, and all.
+pub(super) const GLANCES: [usize; 3] = [96, 384, usize::MAX];
+
 /// One block of a column: the one by which pairs are judged.
 pub(super) struct Column {
     /// Rows of the chunk, NULLs included.
@@ -174,10 +177,14 @@ fn shares(words: &[u64]) -> Vec<f32> {
     numbers().map(|number| share(number) as f32).collect()
 }
 
-/// The least and the greatest of most numbers, which are put into another order.
+/// The least and the greatest of most numbers, which may be put into another order.
 pub(super) fn most_of(numbers: &mut [i64]) -> Option<(i64, i64)> {
     let at = |share: f64| (numbers.len() as f64 * share) as usize;
     let (low, high) = (at(0.04), at(0.96));
+    let (min, max) = (*numbers.iter().min()?, *numbers.iter().max()?);
+    if u8::try_from(max.wrapping_sub(min) as u64).is_ok() {
+        return ranked(numbers, min, low, high);
+    }
     if high >= numbers.len() {
         return None;
     }
@@ -187,6 +194,25 @@ pub(super) fn most_of(numbers: &mut [i64]) -> Option<(i64, i64)> {
         return Some((high, high));
     }
     Some((*below.select_nth_unstable(low).1, high))
+}
+
+/// The numbers of two ranks among those that are at most 255 above the least, by counting.
+fn ranked(numbers: &[i64], min: i64, low: usize, high: usize) -> Option<(i64, i64)> {
+    let mut counts = [0u32; 256];
+    for number in numbers {
+        *counts.get_mut(number.wrapping_sub(min) as usize)? += 1;
+    }
+    let (mut before, mut least) = (0, None);
+    for (number, count) in (min..).zip(counts) {
+        before += count as usize;
+        if least.is_none() && low < before {
+            least = Some(number);
+        }
+        if high < before {
+            return Some((least?, number));
+        }
+    }
+    None
 }
 
 /// The words of a block widened to 64 bits, one for every row; `None` for other types.
@@ -225,6 +251,8 @@ pub(super) struct Groups {
     pub(super) rows: Vec<u16>,
     /// For each of these rows, whether it has the word of the one before.
     pub(super) together: Vec<bool>,
+    /// For as many rows as there are [`GLANCES`], how many of the first of them have the word of the one before.
+    pub(super) same: [usize; GLANCES.len()],
 }
 
 impl Groups {
@@ -250,6 +278,10 @@ impl Groups {
             distinct: coded.firsts.len(),
             entropy,
             collision,
+            same: GLANCES.map(|rows| {
+                let together = together.iter().take(rows).skip(1);
+                together.filter(|same| **same).count()
+            }),
             rows,
             together,
         }

@@ -2,14 +2,12 @@
 
 use std::ops::Range;
 
-use super::column::{Column, SPREAD, View, most_of};
+use super::column::{Column, GLANCES, SPREAD, View, most_of};
 use super::{Derivation, TRIES, sum};
 use crate::encode::{Chooser, Encoding};
 use crate::encodings::difference::Difference;
 use crate::encodings::grouped::Grouped;
 
-/// Rows by which most pairs are ruled out.
-const GLANCED: usize = 384;
 /// Reference columns that are looked at closely, by which a column may be grouped.
 const LOOKED_AT: usize = 8;
 /// Pairs that are looked at in any case, each for some ten microseconds: all of 128 columns, of
@@ -58,7 +56,7 @@ pub(super) fn best_derivations(
                 consider(bytes.map(|bytes| bytes * above), &Difference);
             }
             if groupers.contains(&reference) {
-                let bytes = grouped_bytes(usize::MAX, view, other, &mut counts, now);
+                let bytes = grouped_bytes(ALL, view, other, &mut counts, now);
                 consider(bytes, &Grouped);
             }
         }
@@ -205,23 +203,27 @@ fn width_at_a_glance(numbers: impl Iterator<Item = i64>) -> f64 {
 /// [`grouped_bytes`] by few rows, which rules most pairs out: few rows flatter a pair.
 fn glance(view: &View, other: &View, counts: &mut [usize]) -> Option<f64> {
     let most = view.bytes as f64;
-    grouped_bytes(GLANCED / 4, view, other, counts, most * 1.1)?;
-    grouped_bytes(GLANCED, view, other, counts, most)
+    grouped_bytes(0, view, other, counts, most * 1.1)?;
+    grouped_bytes(1, view, other, counts, most)
 }
 
-/// Bytes that ranks and entries would take, by the first `rows` of the sampled rows; `None` where
+/// The glance at all sampled rows.
+const ALL: usize = GLANCES.len() - 1;
+
+/// Bytes that ranks and entries would take, by the sampled rows of a glance; `None` where
 /// that is `most` or more. `counts` has a 0 for every distinct word.
 fn grouped_bytes(
-    rows: usize,
+    glance: usize,
     view: &View,
     other: &View,
     counts: &mut [usize],
     most: f64,
 ) -> Option<f64> {
     let (groups, others) = (view.groups.as_ref()?, other.groups.as_ref()?);
-    let rows = others.rows.get(..rows).unwrap_or(&others.rows);
+    let rows = others.rows.get(..*GLANCES.get(glance)?);
+    let rows = rows.unwrap_or(&others.rows);
     let together = others.together.get(..rows.len())?;
-    let same = together.iter().skip(1).filter(|same| **same).count();
+    let same = *others.same.get(glance)?;
     if same * 8 < rows.len() {
         return None;
     }
