@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use super::block_input::{BlockInput, block_inputs};
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
 use super::shared_dictionary::{ChunkCodes, share};
-use super::summary::Sketch;
+use super::summary::OfDistinct;
 use crate::encode::{Access, Chooser, ChunkBytes, ChunkStrings, Example, Hint, Stats};
 use crate::encodings::{POOL, onpair};
 use crate::error::{Error, Result};
@@ -56,8 +56,8 @@ struct Cut<'a> {
     array: &'a LeafArray,
     inputs: Vec<BlockInput<'a>>,
     codes: Option<ChunkCodes>,
-    /// Of the distinct values of each block, where choosing finds them.
-    sketches: Vec<OnceLock<Sketch>>,
+    /// What the distinct values of each block tell, where choosing finds them.
+    of_distinct: Vec<OnceLock<OfDistinct>>,
 }
 
 impl<'a> Cut<'a> {
@@ -71,7 +71,7 @@ impl<'a> Cut<'a> {
             options,
             array,
             codes,
-            sketches: inputs.iter().map(|_| OnceLock::new()).collect(),
+            of_distinct: inputs.iter().map(|_| OnceLock::new()).collect(),
             inputs,
         })
     }
@@ -125,8 +125,9 @@ impl<'a> Cut<'a> {
                 None => Stats::new(values, self.options.kind),
             };
             let node = chooser.choose(values, &stats);
-            if let Some((codes, sketch)) = stats.known_codes().zip(self.sketches.get(i)) {
-                let _ = sketch.set(Sketch::of_distinct(values, &codes.firsts));
+            let place = self.of_distinct.get(i).zip(self.inputs.get(i));
+            if let Some((codes, (place, input))) = stats.known_codes().zip(place) {
+                let _ = place.set(OfDistinct::new(values, &codes.firsts, input.nulls()));
             }
             node
         }
@@ -154,17 +155,18 @@ impl<'a> Cut<'a> {
                 tokens.as_strings().contents().len(),
             ));
         }
-        let block = |((input, sketch), values): ((BlockInput<'a>, OnceLock<Sketch>), _)| {
-            let validity = input.validity.as_ref();
-            let validity = validity.map(|valid| validity_tree(valid, options.rules.excluded));
-            let validity = validity.transpose()?;
-            Ok(ChosenBlock {
-                input,
-                sketch: sketch.into_inner(),
-                trees: Trees { values, validity },
-            })
-        };
-        let blocks = self.inputs.into_iter().zip(self.sketches).zip(nodes);
+        let block =
+            |((input, of_distinct), values): ((BlockInput<'a>, OnceLock<OfDistinct>), _)| {
+                let validity = input.validity.as_ref();
+                let validity = validity.map(|valid| validity_tree(valid, options.rules.excluded));
+                let validity = validity.transpose()?;
+                Ok(ChosenBlock {
+                    input,
+                    of_distinct: of_distinct.into_inner(),
+                    trees: Trees { values, validity },
+                })
+            };
+        let blocks = self.inputs.into_iter().zip(self.of_distinct).zip(nodes);
         Ok(ChosenChunk {
             options,
             ty: self.array.values.physical_type(),

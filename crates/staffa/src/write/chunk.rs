@@ -9,7 +9,7 @@
 
 use super::block_input::BlockInput;
 use super::shared_dictionary::Sharing;
-use super::summary::{BlockSummary, Sketch};
+use super::summary::{BlockSummary, OfDistinct};
 use super::verify::Verifier;
 use crate::decode::SharedDictionary;
 use crate::encode::{Chooser, Example, Profile, Rules, Stats};
@@ -64,8 +64,8 @@ pub(crate) struct ChosenChunk<'a> {
 /// A block whose encodings are chosen.
 pub(crate) struct ChosenBlock<'a> {
     pub input: BlockInput<'a>,
-    /// Of its distinct values, where choosing found them.
-    pub sketch: Option<Sketch>,
+    /// What its distinct values tell, where choosing found them.
+    pub of_distinct: Option<OfDistinct>,
     pub trees: Trees,
 }
 
@@ -290,7 +290,11 @@ impl ChosenChunk<'_> {
     fn encoded_block(&self, bytes: Vec<u8>, block: &ChosenBlock<'_>) -> Result<EncodedBlock> {
         let input = &block.input;
         let values = input.values().unwrap_or(Values::U8(&[]));
-        let zone = ZoneMap::of(values, self.options.kind, input.nulls() as u64);
+        let of_all = || ZoneMap::of(values, self.options.kind, input.nulls() as u64);
+        let (sketch, zone) = match block.of_distinct.clone() {
+            Some(OfDistinct { sketch, zone }) => (Some(sketch), zone),
+            None => (None, None),
+        };
         let parsed = block::parse(&bytes, input.len, self.ty, &Limits::default())?;
         let mut encodings = BitSet::default();
         let trees = [&parsed.validity, &parsed.values].into_iter().flatten();
@@ -298,10 +302,10 @@ impl ChosenChunk<'_> {
         Ok(EncodedBlock {
             checksum: checksum(&bytes),
             string_bytes: input.string_bytes(self.ty).unwrap_or(0),
-            zone,
+            zone: zone.unwrap_or_else(of_all),
             summary: BlockSummary::of(
                 input.values(),
-                block.sketch.clone(),
+                sketch,
                 self.options.kind,
                 input.len,
                 encodings,

@@ -35,7 +35,7 @@ impl Sketch {
     }
 
     /// Of values whose distinct ones stand in these rows.
-    pub(super) fn of_distinct(values: Values<'_>, rows: &[u32]) -> Self {
+    fn of_distinct(values: Values<'_>, rows: &[u32]) -> Self {
         let rows = rows.iter().map(|row| *row as usize);
         let hashes = for_values!(values,
             words(words) => smallest_of(rows.filter_map(|row| words.get(row)).map(|word| hash(*word))),
@@ -61,6 +61,28 @@ impl Sketch {
                 let share = (*largest as f64 + 1.0) / 2f64.powi(64);
                 ((SKETCH - 1) as f64 / share).round() as u64
             }
+        }
+    }
+}
+
+/// What the distinct values of a block tell of it.
+#[derive(Debug, Clone)]
+pub(crate) struct OfDistinct {
+    pub sketch: Sketch,
+    /// The zone map of strings; that of words is as quick by all of them.
+    pub zone: Option<ZoneMap>,
+}
+
+impl OfDistinct {
+    /// Of values whose distinct ones stand in these rows, and of NULLs.
+    pub(super) fn new(values: Values<'_>, rows: &[u32], nulls: usize) -> Self {
+        let zone = match values {
+            Values::Bytes(strings) => Some(ZoneMap::of_distinct(strings, rows, nulls as u64)),
+            _ => None,
+        };
+        Self {
+            sketch: Sketch::of_distinct(values, rows),
+            zone,
         }
     }
 }

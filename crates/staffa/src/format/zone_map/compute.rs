@@ -11,7 +11,7 @@ pub(super) fn bounds(values: Values<'_>, kind: Kind) -> Bounds {
             let ones = bits.count_ones();
             Bounds::Bits(ones < bits.len(), ones > 0)
         }
-        (Values::Bytes(strings), _) => bytes(strings),
+        (Values::Bytes(strings), _) => bytes(strings, 0..strings.len()),
         (Values::U8(v), Kind::Signed) => ints(v, |v| i128::from(v as i8)),
         (Values::U16(v), Kind::Signed) => ints(v, |v| i128::from(v as i16)),
         (Values::U32(v), Kind::Signed) => ints(v, |v| i128::from(v as i32)),
@@ -28,8 +28,11 @@ pub(super) fn bounds(values: Values<'_>, kind: Kind) -> Bounds {
         (Values::U32(v), Kind::Unsigned) => ints(v, i128::from),
         (Values::U64(v), Kind::Unsigned) => ints(v, i128::from),
         (Values::U16(v), Kind::Float) => floats(v.iter().map(|v| half(*v))),
-        (Values::U32(v), Kind::Float) => floats(v.iter().map(|v| f64::from(f32::from_bits(*v)))),
-        (Values::U64(v), Kind::Float) => floats(v.iter().map(|v| f64::from_bits(*v))),
+        (Values::U32(v), Kind::Float) => {
+            let float = |bits: u32| f64::from(f32::from_bits(bits));
+            numbers(v, f32::INFINITY.to_bits(), float)
+        }
+        (Values::U64(v), Kind::Float) => numbers(v, f64::INFINITY.to_bits(), f64::from_bits),
         _ => Bounds::None,
     }
 }
@@ -48,6 +51,26 @@ fn ints<T: Int>(values: &[T], widen: impl Fn(T) -> i128) -> Bounds {
     };
     let (min, max) = staffa_kernels::bounds(values, flip);
     Bounds::Int(widen(min), widen(max))
+}
+
+/// Bounds of floats of these bits, where `infinity` are those of the largest: by two loops that vectorise, as
+/// the order of bits is that of numbers above 0, and the reverse of it below.
+fn numbers<T: Int>(values: &[T], infinity: T, float: impl Fn(T) -> f64) -> Bounds {
+    let sign = T::from_u64(1 << (T::BITS - 1));
+    // The smallest and largest bits, with the sign as the upper bit and as that of a number.
+    let (least, most) = staffa_kernels::bounds(values, T::ZERO);
+    let (_, highest) = staffa_kernels::bounds(values, sign);
+    let is_nan = |bits: T| bits.to_u64() & !sign.to_u64() > infinity.to_u64();
+    if values.is_empty() || is_nan(highest) || is_nan(most) {
+        return floats(values.iter().map(|bits| float(*bits)));
+    }
+    let min = if most < sign { least } else { most };
+    let max = if least < sign { highest } else { least };
+    Bounds::Float {
+        min: float(min),
+        max: float(max),
+        nan: false,
+    }
 }
 
 fn floats(values: impl Iterator<Item = f64>) -> Bounds {
@@ -95,27 +118,20 @@ pub(super) fn half(bits: u16) -> f64 {
     if sign == 1 { -magnitude } else { magnitude }
 }
 
-fn bytes(strings: Strings<'_>) -> Bounds {
+/// Bounds of the strings at some rows.
+pub(super) fn bytes(strings: Strings<'_>, rows: impl Iterator<Item = usize>) -> Bounds {
     // The first eight bytes decide for most strings.
-    let key = |start: u32, string: &[u8]| {
-        let mask = u64::MAX
-            .checked_shl(64 - 8 * string.len().min(8) as u32)
-            .unwrap_or(0);
-        match strings
-            .data()
-            .get(start as usize..)
-            .and_then(<[u8]>::first_chunk::<8>)
-        {
-            Some(bytes) => u64::from_be_bytes(*bytes) & mask,
-            None => string
-                .iter()
-                .take(8)
-                .zip((0..64).step_by(8))
-                .fold(0, |key, (byte, at)| key | u64::from(*byte) << (56 - at)),
-        }
+    let key = |string: &[u8]| match string.first_chunk::<8>() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => string
+            .iter()
+            .zip((0..64).step_by(8))
+            .fold(0, |key, (byte, at)| key | u64::from(*byte) << (56 - at)),
     };
-    let strings = strings.offsets().iter().zip(strings.iter());
-    let mut strings = strings.map(|(start, string)| (key(*start, string), string));
+    let mut strings = rows.map(|row| {
+        let string = strings.get(row);
+        (key(string), string)
+    });
     let Some(first) = strings.next() else {
         return Bounds::None;
     };

@@ -23,7 +23,7 @@ use self::compute::{bounds, within};
 pub(crate) use self::overlap::bounds_overlap;
 use super::{Cursor, put_prefixed, put_varint};
 use crate::error::{Error, Result};
-use crate::values::{Kind, PhysicalType, Values};
+use crate::values::{Kind, PhysicalType, Strings, Values};
 
 /// Smallest and largest value; those of strings may be cut off and need not occur.
 #[derive(Debug, Clone, PartialEq)]
@@ -237,6 +237,12 @@ impl ZoneMap {
         } else {
             bounds(values, kind)
         };
+        Self { nulls, bounds }
+    }
+
+    /// Of strings, the distinct ones of which stand in these rows.
+    pub(crate) fn of_distinct(strings: Strings<'_>, rows: &[u32], nulls: u64) -> Self {
+        let bounds = compute::bytes(strings, rows.iter().map(|row| *row as usize));
         Self { nulls, bounds }
     }
 

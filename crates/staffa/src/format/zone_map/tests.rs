@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::compute::half;
 use super::{Bounds, ZoneMap};
 use crate::format::Cursor;
@@ -136,4 +138,49 @@ fn halves_are_exact() {
         assert_eq!(half(bits).to_bits(), f64::to_bits(value));
     }
     assert!(half(0x7e00).is_nan());
+}
+
+proptest! {
+    #[test]
+    fn bounds_of_floats_are_those_of_their_order(
+        bits in proptest::collection::vec(
+            prop_oneof![
+                any::<u64>(),
+                Just(0.0f64.to_bits()), Just((-0.0f64).to_bits()),
+                Just(f64::INFINITY.to_bits()), Just(f64::NEG_INFINITY.to_bits()),
+                (-9i32..9).prop_map(|n| f64::from(n).to_bits()),
+            ],
+            1..20,
+        )
+    ) {
+        let floats = || bits.iter().map(|bits| f64::from_bits(*bits));
+        let numbers = || floats().filter(|float| !float.is_nan());
+        let min = numbers().min_by(f64::total_cmp).unwrap_or(f64::INFINITY);
+        let max = numbers().max_by(f64::total_cmp).unwrap_or(f64::NEG_INFINITY);
+        let found = ZoneMap::of(Values::U64(&bits), Kind::Float, 0).bounds;
+        let Bounds::Float { min: low, max: high, nan } = found else {
+            panic!("{found:?}")
+        };
+        prop_assert_eq!((low.to_bits(), high.to_bits()), (min.to_bits(), max.to_bits()));
+        prop_assert_eq!(nan, floats().any(f64::is_nan));
+
+        let singles: Vec<u32> = floats().map(|float| (float as f32).to_bits()).collect();
+        let wide: Vec<u64> = singles.iter().map(|bits| f64::from(f32::from_bits(*bits)).to_bits()).collect();
+        prop_assert_eq!(
+            ZoneMap::of(Values::U32(&singles), Kind::Float, 0).bounds.bytes(),
+            ZoneMap::of(Values::U64(&wide), Kind::Float, 0).bounds.bytes()
+        );
+    }
+
+    #[test]
+    fn distinct_strings_have_the_bounds_of_all(strings in proptest::collection::vec("[ab]{0,3}", 1..30)) {
+        let all: StringsBuf = strings.iter().map(String::as_bytes).collect();
+        let mut rows: Vec<u32> = (0..strings.len() as u32).collect();
+        rows.sort_by_key(|row| &strings[*row as usize]);
+        rows.dedup_by_key(|row| &strings[*row as usize]);
+        prop_assert_eq!(
+            ZoneMap::of_distinct(all.as_strings(), &rows, 2),
+            ZoneMap::of(Values::Bytes(all.as_strings()), Kind::Opaque, 2)
+        );
+    }
 }
