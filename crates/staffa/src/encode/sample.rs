@@ -43,11 +43,19 @@ pub(super) fn vector_rows() -> usize {
 /// The sample; `None` where there are at most twice as many values, and for bits, which are cheap
 /// to encode.
 pub(super) fn of(values: Values<'_>) -> Option<OwnedValues> {
-    let (runs, run) = shape();
-    if are_few(values.len()) || matches!(values, Values::Bits(_)) {
+    if matches!(values, Values::Bits(_)) {
         return None;
     }
-    let part = values.len() / runs;
+    OwnedValues::take(values, &rows_of(values.len())?).ok()
+}
+
+/// The rows of the sample of so many values; `None` where there are at most twice as many.
+pub(super) fn rows_of(len: usize) -> Option<Vec<u32>> {
+    let (runs, run) = shape();
+    if are_few(len) {
+        return None;
+    }
+    let part = len / runs;
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let runs = (0..runs).flat_map(|i| {
         // Anywhere in its part, but a function of the number of values: files are reproducible.
@@ -57,7 +65,7 @@ pub(super) fn of(values: Values<'_>) -> Option<OwnedValues> {
         let start = i * part + (seed % (part - run + 1) as u64) as usize;
         start as u32..(start + run) as u32
     });
-    OwnedValues::take(values, &runs.collect::<Vec<_>>()).ok()
+    Some(runs.collect())
 }
 
 #[cfg(test)]

@@ -55,13 +55,10 @@ impl Encoding for Frequency {
         let Some((top, _)) = stats.top() else {
             return Ok(None);
         };
-        let rows = exceptions(values, top);
+        let rows = exceptions(values, stats, top);
         let mask = exceptions::mask(values.len(), &rows, chooser)?.size();
-        Ok(Some(
-            16 + mask
-                + chooser
-                    .estimate_child(OwnedValues::take(values, &rows)?.borrow(), stats.kind())?,
-        ))
+        let exceptions = chooser.estimate_taken(values, &rows, stats.kind())?;
+        Ok(Some(16 + mask + exceptions))
     }
 
     fn encode(
@@ -73,7 +70,7 @@ impl Encoding for Frequency {
         let Some((top, _)) = stats.top() else {
             return Ok(None);
         };
-        let rows = exceptions(values, top);
+        let rows = exceptions(values, stats, top);
         let mut payload = Vec::new();
         let missing = || Error::internal(format!("a top value at row {top} expected"));
         for_values!(values,
@@ -123,7 +120,12 @@ fn behind(top: &[u8], others: &BytesDict) -> Result<BytesDict> {
 }
 
 /// Rows with another value than that of row `top`.
-fn exceptions(values: Values<'_>, top: u32) -> Vec<u32> {
+fn exceptions(values: Values<'_>, stats: &Stats<'_>, top: u32) -> Vec<u32> {
+    if let (Values::Bytes(_), Some(coded)) = (values, stats.known_codes()) {
+        // Codes compare faster than strings.
+        let top = coded.codes.get(top as usize);
+        return rows_where(coded.codes.iter().map(|code| Some(code) != top));
+    }
     for_values!(values,
         words(words) => {
             let top = words.get(top as usize);

@@ -6,7 +6,7 @@ use super::super::escape::Escape;
 use super::super::front_coding::{self, FrontCoding};
 use super::super::prelude::*;
 use crate::encode::{Coded, Encoding as _, Sorted, rough_bytes};
-use crate::values::{OwnedValues, Strings};
+use crate::values::Strings;
 
 /// Fewer bytes of distinct strings are not sorted.
 const SORTED_BYTES: usize = 512;
@@ -65,7 +65,7 @@ pub(super) fn size(
     chooser: &Chooser<'_>,
 ) -> Result<usize> {
     let codes = chooser.estimate_child(Values::U32(&coded.codes), Kind::Unsigned)?;
-    Ok(codes + chooser.estimate_child(OwnedValues::take(values, &coded.firsts)?.borrow(), kind)?)
+    Ok(codes + chooser.estimate_taken(values, &coded.firsts, kind)?)
 }
 
 /// As [`size`], of codes in the order of first occurrence: estimated once.

@@ -66,9 +66,9 @@ impl Encoding for RunEnd {
             let deltas = below.estimate_child(Values::U32(&deltas), Kind::Signed)?;
             ends_bytes = ends_bytes.min(deltas);
         }
-        let values = match runs(values, ends)? {
-            None => 1,
-            Some(runs) => chooser.estimate_child(runs.borrow(), stats.kind())?,
+        let values = match values {
+            Values::Bits(_) => 1,
+            words => chooser.estimate_taken(words, &last_rows(ends)?, stats.kind())?,
         };
         Ok(Some(8 + ends_bytes + values))
     }
@@ -125,17 +125,21 @@ impl Encoding for RunEnd {
     }
 }
 
+/// The last row of every run.
+fn last_rows(ends: &[u32]) -> Result<Vec<u32>> {
+    let last = |end: &u32| {
+        end.checked_sub(1)
+            .ok_or_else(|| Error::internal("a run of no rows"))
+    };
+    ends.iter().map(last).collect()
+}
+
 /// The value of every run; `None` for bits, which alternate.
 fn runs(values: Values<'_>, ends: &[u32]) -> Result<Option<OwnedValues>> {
     if matches!(values, Values::Bits(_)) {
         return Ok(None);
     }
-    let last = |end: &u32| {
-        end.checked_sub(1)
-            .ok_or_else(|| Error::internal("a run of no rows"))
-    };
-    let rows = ends.iter().map(last).collect::<Result<Vec<_>>>()?;
-    OwnedValues::take(values, &rows).map(Some)
+    OwnedValues::take(values, &last_rows(ends)?).map(Some)
 }
 
 struct WordRuns<'a, T> {

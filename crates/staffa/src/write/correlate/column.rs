@@ -116,8 +116,13 @@ impl View {
         let Some(words) = words_by_row(block, stream, kind)? else {
             return Ok(None);
         };
-        // Numbers of 16 bits: a block has no more rows.
-        let coded = distinct::of(Values::U64(&words), 1 << 16);
+        // Numbers of 16 bits: a block has no more rows. Without NULLs between them the words themselves are narrower.
+        let narrowest = if block.input.compacted {
+            Values::U64(&words)
+        } else {
+            stream
+        };
+        let coded = distinct::of(narrowest, 1 << 16);
         if coded.as_ref().is_some_and(|coded| coded.firsts.len() < 2) {
             return Ok(None);
         }
