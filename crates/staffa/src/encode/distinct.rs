@@ -174,13 +174,12 @@ impl Coded {
 
     /// For each of `distinct` codes, how often it is among `codes`.
     pub(crate) fn counts_of(codes: &[u32], distinct: usize) -> Vec<u32> {
-        let mut counts = vec![0u32; distinct];
-        for &code in codes {
-            if let Some(count) = counts.get_mut(code as usize) {
-                *count += 1;
-            }
+        // Of equal codes one count waits for the other: where codes are few, four rows in turn have counts of their own.
+        if distinct * 4 > codes.len() {
+            counted::<1>(codes, distinct)
+        } else {
+            counted::<4>(codes, distinct)
         }
-        counts
     }
 
     /// The same values with codes ordered by the `key` of their first rows.
@@ -223,6 +222,24 @@ impl Coded {
     }
 }
 
+fn counted<const TURNS: usize>(codes: &[u32], distinct: usize) -> Vec<u32> {
+    let mut counts = vec![0u32; distinct * TURNS];
+    let mut count = |code: u32, turn| {
+        if let Some(count) = counts.get_mut(code as usize * TURNS + turn) {
+            *count += 1;
+        }
+    };
+    let (turns, rest) = codes.as_chunks::<TURNS>();
+    for codes in turns {
+        (0..TURNS)
+            .zip(codes)
+            .for_each(|(turn, code)| count(*code, turn));
+    }
+    rest.iter().for_each(|code| count(*code, 0));
+    let (counts, _) = counts.as_chunks::<TURNS>();
+    counts.iter().map(|counts| counts.iter().sum()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -254,6 +271,19 @@ mod tests {
             (coded.codes, coded.firsts),
             (vec![1, 1, 2, 1, 0, 2], vec![4, 0, 2])
         );
+    }
+
+    #[test]
+    fn codes_are_counted() {
+        for (rows, distinct) in [(0, 0), (1, 1), (6, 5), (1003, 7), (1000, 251), (100, 99)] {
+            let codes: Vec<u32> = (0..rows).map(|row| row * row % distinct).collect();
+            let expected =
+                (0..distinct).map(|code| codes.iter().filter(|c| **c == code).count() as u32);
+            assert_eq!(
+                Coded::counts_of(&codes, distinct as usize),
+                expected.collect::<Vec<_>>()
+            );
+        }
     }
 
     #[test]
