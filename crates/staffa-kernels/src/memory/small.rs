@@ -163,4 +163,27 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn pieces_used_again_are_zeroed_where_that_is_asked_for() {
+        for size in [
+            *MIDDLE.start(),
+            100_000,
+            3 << 20,
+            *MIDDLE.end(),
+            MIDDLE.end() + 1,
+        ] {
+            let layout = Layout::from_size_align(size, 8).unwrap();
+            for _ in 0..3 {
+                // SAFETY: the layout is that of the piece; every byte read was zeroed.
+                unsafe {
+                    let piece = SmallPieces.alloc_zeroed(layout);
+                    let bytes = std::slice::from_raw_parts_mut(piece, size);
+                    assert!(bytes.iter().all(|byte| *byte == 0));
+                    bytes.fill(7);
+                    SmallPieces.dealloc(piece, layout);
+                }
+            }
+        }
+    }
 }
