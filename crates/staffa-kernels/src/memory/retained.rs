@@ -1,4 +1,5 @@
-//! The process-wide pool of free buffers, which are kept by size for the next use.
+//! The process-wide pool of free buffers, which are kept by size for the next use: for output, and for the
+//! vectors of blocks where a program has the allocator of `small`.
 //!
 //! ```text
 //! from 1 KiB     from the heap, in size classes 4, 5, 6, 7, 8, 10, 12, 14, 16, ... x 256 bytes
@@ -23,7 +24,7 @@ use super::size_class::{class_bytes, class_of, class_within};
 /// Alignment of every buffer: a cache line, which is more than the widest word needs.
 pub(crate) const ALIGN: usize = 64;
 /// Smallest size that is mapped from the system, not allocated on the heap.
-const MAPPED: usize = 64 << 10;
+pub(super) const MAPPED: usize = 64 << 10;
 /// Most bytes that are held as they are.
 const HELD_LIMIT: usize = 64 << 20;
 /// Most bytes that are kept at first, held and offered.
@@ -51,7 +52,8 @@ pub fn retained_bytes() -> usize {
 /// fresh, and has its last contents when used again. `None` when there is no memory.
 pub(crate) fn allocate(len: usize) -> Option<(NonNull<u8>, usize)> {
     let class = class_of(len)?;
-    Some((reuse(class).or_else(|| fresh(class))?, class_bytes(class)))
+    let (start, _) = take(pool(), class)?;
+    Some((start, class_bytes(class)))
 }
 
 /// Returns a buffer to the pool.
@@ -59,32 +61,44 @@ pub(crate) fn allocate(len: usize) -> Option<(NonNull<u8>, usize)> {
 /// # Safety
 /// `start` and `capacity` are from [`allocate`], and nothing refers to the memory.
 pub(crate) unsafe fn free(start: NonNull<u8>, capacity: usize) {
-    let Some(class) = class_of(capacity) else {
-        return;
-    };
-    let mut pool = pool();
-    let time = pool.tick();
-    let buffer = FreeBuffer { start, class, time };
-    if capacity > pool.held_limit() {
-        // Held, the buffer would push out everything else.
-        let room = pool.limit.saturating_sub(pool.held.bytes());
-        drop(pool);
-        return offer_all(vec![buffer], room);
+    if let Some(class) = class_of(capacity) {
+        // SAFETY: the caller's.
+        unsafe { put(pool(), start, class) };
     }
-    pool.held.push(buffer);
-    settle(pool);
 }
 
-/// Memory of the pool for an allocator, of at least [`MAPPED`] bytes, and whether it is fresh and so zeroed. It
-/// does not wait for the pool, which allocates for itself: where that is in use, the memory is fresh.
+/// Memory for an allocator, of at least [`MAPPED`] bytes, and whether it is fresh and so zeroed. It does not
+/// wait for the pool, which allocates for itself: where that is in use, the memory is fresh.
 #[cfg(feature = "small-pieces")]
 pub(super) fn allocate_piece(len: usize) -> Option<(NonNull<u8>, bool)> {
-    let class = class_of(len.max(MAPPED))?;
-    let bytes = class_bytes(class);
-    let fresh = |piece: Option<NonNull<u8>>| Some((piece?, true));
-    let Some(mut pool) = try_pool() else {
-        return fresh(map(bytes));
+    let class = class_of(len)?;
+    match try_pool() {
+        Some(pool) => take(pool, class),
+        None => Some((map(class_bytes(class))?, true)),
+    }
+}
+
+/// Returns memory to the pool, or to the system where the pool is in use.
+///
+/// # Safety
+/// `start` is from [`allocate_piece`] with this `len`, and nothing refers to the memory.
+#[cfg(feature = "small-pieces")]
+pub(super) unsafe fn free_piece(start: NonNull<u8>, len: usize) {
+    let Some(class) = class_of(len) else {
+        return;
     };
+    // SAFETY: the caller's; a piece of a mapping may be unmapped by itself.
+    unsafe {
+        match try_pool() {
+            Some(pool) => put(pool, start, class),
+            None => unmap(start, class_bytes(class)),
+        }
+    }
+}
+
+/// A free buffer of a class, or fresh memory, which is zeroed, and whether it is that.
+fn take(mut pool: MutexGuard<'_, Pool>, class: usize) -> Option<(NonNull<u8>, bool)> {
+    let bytes = class_bytes(class);
     if let Some(start) = pool.held.pop(class) {
         return Some((start, false));
     }
@@ -94,30 +108,35 @@ pub(super) fn allocate_piece(len: usize) -> Option<(NonNull<u8>, bool)> {
         unsafe { take_back(start, bytes) };
         return Some((start, false));
     }
-    if bytes >= HUGE || !has_regions() {
+    let fresh = if (MAPPED..HUGE).contains(&bytes) && has_regions() {
+        let piece = pool.cut(class);
+        settle(pool);
+        piece
+    } else {
         drop(pool);
-        return fresh(map(bytes));
-    }
-    let piece = pool.cut(class);
-    settle(pool);
-    fresh(piece)
+        if bytes < MAPPED {
+            from_heap(bytes)
+        } else {
+            map(bytes)
+        }
+    };
+    Some((fresh?, true))
 }
 
-/// Returns memory to the pool, or to the system where the pool is in use.
+/// Puts a buffer of a class into the pool.
 ///
 /// # Safety
-/// `start` is from [`allocate_piece`] with this `len`, and nothing refers to the memory.
-#[cfg(feature = "small-pieces")]
-pub(super) unsafe fn free_piece(start: NonNull<u8>, len: usize) {
-    let Some(class) = class_of(len.max(MAPPED)) else {
-        return;
-    };
-    let Some(mut pool) = try_pool() else {
-        // SAFETY: the caller's; a piece of a mapping may be unmapped by itself.
-        return unsafe { unmap(start, class_bytes(class)) };
-    };
+/// `start` is from [`take`], or a mapping of that class, and nothing refers to the memory.
+unsafe fn put(mut pool: MutexGuard<'_, Pool>, start: NonNull<u8>, class: usize) {
     let time = pool.tick();
-    pool.held.push(FreeBuffer { start, class, time });
+    let buffer = FreeBuffer { start, class, time };
+    if class_bytes(class) > pool.held_limit() {
+        // Held, the buffer would push out everything else.
+        let room = pool.limit.saturating_sub(pool.held.bytes());
+        drop(pool);
+        return offer_all(vec![buffer], room);
+    }
+    pool.held.push(buffer);
     settle(pool);
 }
 
@@ -239,34 +258,6 @@ fn release(buffers: Vec<FreeBuffer>) {
             }
         }
     }
-}
-
-/// A free buffer of a class.
-fn reuse(class: usize) -> Option<NonNull<u8>> {
-    let mut pool = pool();
-    if let Some(start) = pool.held.pop(class) {
-        return Some(start);
-    }
-    let start = pool.offered.pop(class)?;
-    drop(pool);
-    // SAFETY: the buffer is in no list any more, and mapped: only mapped ones are offered.
-    unsafe { take_back(start, class_bytes(class)) };
-    Some(start)
-}
-
-/// Fresh zeroed memory of a class.
-fn fresh(class: usize) -> Option<NonNull<u8>> {
-    let bytes = class_bytes(class);
-    if bytes < MAPPED {
-        return from_heap(bytes);
-    }
-    if bytes >= HUGE || !has_regions() {
-        return map(bytes);
-    }
-    let mut pool = pool();
-    let piece = pool.cut(class);
-    settle(pool);
-    piece
 }
 
 /// Zeroed memory of the heap, aligned to [`ALIGN`].

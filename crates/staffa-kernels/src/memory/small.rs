@@ -8,19 +8,19 @@
 //! much of what is freed as the pool. Large allocations gain nothing from either.
 
 use std::alloc::{GlobalAlloc, Layout, System};
-
+use std::ops::RangeInclusive;
 use std::ptr::NonNull;
 
 use mimalloc::MiMalloc;
 
 use super::mapping::OFFERS;
-use super::retained::{ALIGN, allocate_piece, free_piece};
+use super::retained::{ALIGN, MAPPED, allocate_piece, free_piece};
 use super::size_class::class_of;
 
 /// Most bytes of a small allocation.
 const SMALL: usize = 16 << 10;
 /// Least and most bytes of a middle one.
-const MIDDLE: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
+const MIDDLE: RangeInclusive<usize> = MAPPED..=4 << 20;
 
 /// An allocator for a program or an extension module:
 /// `#[global_allocator] static SMALL: SmallPieces = SmallPieces;`
@@ -28,7 +28,6 @@ const MIDDLE: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
 pub struct SmallPieces;
 
 /// Where a piece is from: its layout tells.
-#[derive(PartialEq)]
 enum Origin {
     Small,
     Pool,

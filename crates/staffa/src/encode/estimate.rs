@@ -39,7 +39,7 @@ impl Chooser<'_> {
         let is_sampled = !self.is_trial()
             && self.rules.profile != Profile::Small
             && !matches!(values, Values::Bits(_));
-        match sample::rows_of(rows.len()).filter(|_| is_sampled) {
+        match is_sampled.then(|| sample::rows_of(rows.len())).flatten() {
             Some(sampled) => {
                 let at = sampled
                     .iter()

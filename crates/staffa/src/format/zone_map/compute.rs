@@ -120,17 +120,27 @@ pub(super) fn half(bits: u16) -> f64 {
 
 /// Bounds of the strings at some rows.
 pub(super) fn bytes(strings: Strings<'_>, rows: impl Iterator<Item = usize>) -> Bounds {
-    // The first eight bytes decide for most strings.
-    let key = |string: &[u8]| match string.first_chunk::<8>() {
-        Some(bytes) => u64::from_be_bytes(*bytes),
-        None => string
-            .iter()
-            .zip((0..64).step_by(8))
-            .fold(0, |key, (byte, at)| key | u64::from(*byte) << (56 - at)),
+    // The first eight bytes decide for most strings; a shorter one is read with those behind it.
+    let key = |start: u32, string: &[u8]| {
+        let mask = u64::MAX
+            .checked_shl(64 - 8 * string.len().min(8) as u32)
+            .unwrap_or(0);
+        match strings
+            .data()
+            .get(start as usize..)
+            .and_then(<[u8]>::first_chunk::<8>)
+        {
+            Some(bytes) => u64::from_be_bytes(*bytes) & mask,
+            None => string
+                .iter()
+                .take(8)
+                .zip((0..64).step_by(8))
+                .fold(0, |key, (byte, at)| key | u64::from(*byte) << (56 - at)),
+        }
     };
-    let mut strings = rows.map(|row| {
-        let string = strings.get(row);
-        (key(string), string)
+    let mut strings = rows.filter_map(|row| {
+        let (start, string) = (strings.offsets().get(row)?, strings.get(row));
+        Some((key(*start, string), string))
     });
     let Some(first) = strings.next() else {
         return Bounds::None;

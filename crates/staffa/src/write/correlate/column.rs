@@ -208,7 +208,8 @@ fn ranked(numbers: &[i64], min: i64, low: usize, high: usize) -> Option<(i64, i6
         *counts.get_mut(number.wrapping_sub(min) as usize)? += 1;
     }
     let (mut before, mut least) = (0, None);
-    for (number, count) in (min..).zip(counts) {
+    for (above, count) in (0i64..).zip(counts) {
+        let number = min.wrapping_add(above);
         before += count as usize;
         if least.is_none() && low < before {
             least = Some(number);
@@ -427,4 +428,35 @@ pub(super) fn stream(
         let words = cx.all_words::<T>(&node, "stream")?;
         Ok(Some(OwnedValues::all(T::values(&words))))
     }, _ => Ok(None))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn most_numbers_are_found_by_counting_as_by_order(
+            least in prop_oneof![Just(i64::MIN), Just(i64::MAX - 255), Just(i64::MAX - 9), any::<i64>()],
+            above in proptest::collection::vec(0u8..=255, 0..600),
+            width in 0u32..8,
+        ) {
+            let number = |above: &u8| least.saturating_add(i64::from(above >> width));
+            let mut numbers: Vec<i64> = above.iter().map(number).collect();
+            let mut sorted = numbers.clone();
+            sorted.sort_unstable();
+            let at = |share: f64| sorted.get((sorted.len() as f64 * share) as usize).copied();
+            prop_assert_eq!(most_of(&mut numbers), at(0.04).zip(at(0.96)));
+            // The same numbers with one far away, so that they are too many to be counted.
+            if let Some(first) = numbers.first().copied().filter(|_| numbers.len() > 64) {
+                numbers.push(first.wrapping_add(1 << 40));
+                let mut sorted = numbers.clone();
+                sorted.sort_unstable();
+                let at = |share: f64| sorted.get((sorted.len() as f64 * share) as usize).copied();
+                prop_assert_eq!(most_of(&mut numbers), at(0.04).zip(at(0.96)));
+            }
+        }
+    }
 }
