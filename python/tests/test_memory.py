@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -98,3 +100,28 @@ def test_a_forked_process_has_a_cache_of_its_own(path: Path) -> None:
         os._exit(0 if good else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert staffa.set_cache_bytes(before) == 7 * MIB
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_process_forks_while_a_thread_writes(path: Path) -> None:
+    """The child finds the memory that the writer was taking from."""
+    staffa.write_table(TABLE, path)
+    other, done = path.with_suffix(".other.staffa"), threading.Event()
+
+    def write() -> None:
+        while not done.is_set():
+            staffa.write_table(TABLE, other)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(40):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(60)  # ends a child that waits for a thread which it does not have
+                os._exit(0 if staffa.read_table(path).equals(TABLE) else 1)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        done.set()
+        writer.join()

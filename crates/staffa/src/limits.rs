@@ -91,11 +91,12 @@ impl Cancel {
 /// Sets the limit on bytes of freed output memory that stay with the process for the next batch or
 /// table, and returns the limit before. Memory above the limit goes back to the system at once.
 ///
-/// Output buffers of 1 KiB and more are used again after they are dropped, since page faults, by
-/// which the system gives out fresh memory, cost more than decoding. 64 MiB are kept as they are; the
-/// rest, up to the limit, is offered to the system, which takes it when it runs short (`MADV_FREE`:
-/// until then it counts as the process's memory). The first limit is 1 GiB; on other systems than
-/// Linux nothing is offered, and it is 64 MiB.
+/// Output buffers of 1 KiB and more (in the Python package, what writers work in as well) are used
+/// again after they are dropped, since page faults, by which the system gives out fresh memory, cost
+/// more than decoding. 64 MiB are kept as they are; the rest, up to the limit, is offered to the
+/// system, which takes it when it runs short (`MADV_FREE`: until then it counts as the process's
+/// memory). The first limit is 1 GiB; on other systems than Linux nothing is offered, and it is
+/// 64 MiB.
 ///
 /// ```
 /// # use std::sync::Arc;

@@ -160,6 +160,7 @@ static POOL: Mutex<Pool> = Mutex::new(Pool {
 });
 
 fn pool() -> MutexGuard<'static, Pool> {
+    fork::survive();
     // A poisoned lock is taken: no panic leaves the pool half changed.
     POOL.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -168,6 +169,7 @@ fn pool() -> MutexGuard<'static, Pool> {
 #[cfg(feature = "small-pieces")]
 fn try_pool() -> Option<MutexGuard<'static, Pool>> {
     const TRIES: usize = 64;
+    fork::survive();
     (0..TRIES).find_map(|_| match POOL.try_lock() {
         Ok(pool) => Some(pool),
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -176,6 +178,50 @@ fn try_pool() -> Option<MutexGuard<'static, Pool>> {
             None
         }
     })
+}
+
+/// A child of `fork` has the pool as it was, and no thread to end what another one had begun: the
+/// process forks while nobody uses the pool.
+#[cfg(target_os = "linux")]
+mod fork {
+    use std::cell::UnsafeCell;
+    use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+    use super::{MutexGuard, Pool};
+
+    struct Forking(UnsafeCell<Option<MutexGuard<'static, Pool>>>);
+
+    // SAFETY: only the thread that has the lock of the pool touches the cell.
+    unsafe impl Sync for Forking {}
+
+    static FORKING: Forking = Forking(UnsafeCell::new(None));
+
+    extern "C" fn before() {
+        let guard = super::pool();
+        // SAFETY: this thread has the lock, until `after`.
+        unsafe { *FORKING.0.get() = Some(guard) };
+    }
+
+    extern "C" fn after() {
+        // SAFETY: this thread has taken the lock in `before`, or is its copy in the child.
+        drop(unsafe { (*FORKING.0.get()).take() });
+    }
+
+    /// Has the pool locked around every `fork` from now on.
+    #[inline]
+    pub(super) fn survive() {
+        static DONE: AtomicBool = AtomicBool::new(false);
+        if !DONE.load(Relaxed) && !DONE.swap(true, Relaxed) {
+            // SAFETY: the handlers do not unwind: a poisoned lock is taken. Without memory for them
+            // a fork is as it would be without this.
+            unsafe { libc::pthread_atfork(Some(before), Some(after), Some(after)) };
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod fork {
+    pub(super) fn survive() {}
 }
 
 impl Pool {
@@ -249,7 +295,7 @@ fn offer_all(surplus: Vec<FreeBuffer>, room: usize) {
 fn release(buffers: Vec<FreeBuffer>) {
     for FreeBuffer { start, class, .. } in buffers {
         let bytes = class_bytes(class);
-        // SAFETY: `fresh` allocated the memory, and the buffer is in no list: nobody else has it.
+        // SAFETY: the memory is from `take` or a mapping, and the buffer is in no list: nobody else has it.
         unsafe {
             if bytes < MAPPED {
                 to_heap(start, bytes);

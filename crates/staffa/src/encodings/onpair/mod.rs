@@ -174,7 +174,7 @@ fn reused(example: &Node, strings: Strings<'_>) -> Option<Vec<u8>> {
     let saved = (table.len() * 8) as f64 / f64::from(tokens.width().max(1));
     let most = expected * 1.02 + saved;
     // A sample shows most failures before all is encoded.
-    let sampled = tokens.estimated_codes(strings.contents(), TRIED).ok()?;
+    let sampled = tokens.estimated_codes(strings.contents(), 2 * TRIED).ok()?;
     if sampled > most * 1.05 {
         return None;
     }

@@ -24,9 +24,9 @@ pub(super) const COMPARED: usize = 1 << 16;
 /// Bytes that a trial reads: for training, and for the number of codes.
 pub(super) const TRIED: usize = 1 << 12;
 
-/// Parts of a text, at most `most` bytes in all, evenly spread.
+/// Parts of a text, at most `most` bytes in all, evenly spread from its start on.
 pub(super) fn sample(text: &[u8], most: usize) -> Vec<&[u8]> {
-    const PART: usize = 4096;
+    const PART: usize = TRIED;
     if text.len() <= most {
         return vec![text];
     }
