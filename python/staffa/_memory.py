@@ -10,10 +10,10 @@ from staffa.errors import InvalidArgumentError
 def set_retained_memory(bytes: int) -> int:
     """Sets the limit of retained memory; returns the previous limit.
 
-    Freed memory of tables and batches, and that writers worked in, is retained for the next ones, because fresh memory from the system costs more
-    than decoding. Memory above the limit is returned to the system at once. The default limit is 1 GiB. Of that, 64 MiB
-    stay with the process; the rest is offered to the system, which takes it under memory pressure. Until then it counts
-    as memory of the process.
+    Freed memory of tables and batches, and that writers worked in, is retained for the next ones, because fresh memory
+    from the system costs more than decoding. Memory above the limit is returned to the system at once. The default
+    limit is 1 GiB. Of that, 64 MiB stay with the process; the rest is offered to the system, which takes it under
+    memory pressure. Until then it counts as memory of the process.
 
     On systems other than Linux, which cannot be offered memory, the default limit is 64 MiB. The DuckDB extension
     retains memory of its own, with its own limit.
