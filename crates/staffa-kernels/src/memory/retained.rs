@@ -207,7 +207,8 @@ mod fork {
         drop(unsafe { (*FORKING.0.get()).take() });
     }
 
-    /// Has the pool locked around every `fork` from now on.
+    /// Has the pool locked around every `fork` from now on; [`pool`](super::pool) and what tries it
+    /// call this first.
     #[inline]
     pub(super) fn survive() {
         static DONE: AtomicBool = AtomicBool::new(false);

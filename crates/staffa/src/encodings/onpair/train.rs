@@ -26,6 +26,7 @@ pub(super) const TRIED: usize = 1 << 12;
 
 /// Parts of a text, at most `most` bytes in all, evenly spread from its start on.
 pub(super) fn sample(text: &[u8], most: usize) -> Vec<&[u8]> {
+    // The smallest sample has one part.
     const PART: usize = TRIED;
     if text.len() <= most {
         return vec![text];
