@@ -97,6 +97,14 @@ impl<'a> Stats<'a> {
         })
     }
 
+    /// A row of each distinct value, where these are known: of all rows, if they are equal.
+    pub(crate) fn known_distinct(&self) -> Option<&[u32]> {
+        match self.runs.get() {
+            Some(1) => Some(&[0]),
+            _ => Some(&self.known_codes()?.firsts),
+        }
+    }
+
     /// End of every run.
     pub fn ends(&self) -> &[u32] {
         self.ends

@@ -1,5 +1,7 @@
 //! Byte strings: a slice of offsets into a slice of bytes.
 
+use std::cmp::Ordering;
+
 use crate::error::{Error, Result};
 
 /// The bytes that occur in parts of a text, ascending; byte 0 for an empty one.
@@ -18,6 +20,33 @@ pub(crate) fn distinct_bytes(parts: &[&[u8]]) -> Vec<u8> {
         .filter(occurs)
         .map(|(byte, _)| byte)
         .collect()
+}
+
+/// A string behind its first eight bytes, which decide the order of most strings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Prefixed<'a> {
+    /// In the order of bytes; 0 behind a shorter string.
+    prefix: u64,
+    pub string: &'a [u8],
+}
+
+impl Ord for Prefixed<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (own, others) = (self.string.len(), other.string.len());
+        self.prefix.cmp(&other.prefix).then_with(|| {
+            if own.min(others) <= 8 {
+                own.cmp(&others)
+            } else {
+                self.string.cmp(other.string)
+            }
+        })
+    }
+}
+
+impl PartialOrd for Prefixed<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// Byte strings, borrowed: string `i` is `data[offsets[i]..offsets[i + 1]]`.
@@ -85,6 +114,29 @@ impl<'a> Strings<'a> {
         self.data
             .get(start as usize..end as usize)
             .unwrap_or_default()
+    }
+
+    /// String `i` behind its first bytes; empty past the end.
+    #[inline]
+    pub(crate) fn prefixed(&self, i: usize) -> Prefixed<'a> {
+        let string = self.get(i);
+        // A shorter string is read with those behind it.
+        let start = self.offsets.get(i).map_or(0, |start| *start as usize);
+        let bytes = self.data.get(start..).and_then(<[u8]>::first_chunk::<8>);
+        let prefix = match bytes {
+            Some(bytes) => {
+                let unused = 64 - 8 * string.len().min(8) as u32;
+                u64::from_be_bytes(*bytes) & u64::MAX.checked_shl(unused).unwrap_or(0)
+            }
+            None => string
+                .iter()
+                .take(8)
+                .zip((0..64).step_by(8))
+                .fold(0, |prefix, (byte, at)| {
+                    prefix | u64::from(*byte) << (56 - at)
+                }),
+        };
+        Prefixed { prefix, string }
     }
 
     /// All strings in order.
@@ -159,5 +211,27 @@ impl<'a> FromIterator<&'a [u8]> for StringsBuf {
         let mut out = Self::new();
         strings.into_iter().for_each(|s| out.push(s));
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_bytes_order_as_all_bytes_do() {
+        let ends: [&[u8]; 6] = [b"", b"\0", b"\0\0", b"a", b"\xff", b"ab\0"];
+        let starts: [&[u8]; 4] = [b"", b"1234567", b"12345678", b"123456789"];
+        let all = starts
+            .iter()
+            .flat_map(|a| ends.iter().map(|b| [*a, *b].concat()));
+        let all: StringsBuf = all.collect();
+        let all = all.as_strings();
+        for i in 0..all.len() {
+            for j in 0..all.len() {
+                let order = all.prefixed(i).cmp(&all.prefixed(j));
+                assert_eq!(order, all.get(i).cmp(all.get(j)), "{i} {j}");
+            }
+        }
     }
 }

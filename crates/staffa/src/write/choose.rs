@@ -126,8 +126,8 @@ impl<'a> Cut<'a> {
             };
             let node = chooser.choose(values, &stats);
             let place = self.of_distinct.get(i).zip(self.inputs.get(i));
-            if let Some((codes, (place, input))) = stats.known_codes().zip(place) {
-                let _ = place.set(OfDistinct::new(values, &codes.firsts, input.nulls()));
+            if let Some((distinct, (place, input))) = stats.known_distinct().zip(place) {
+                let _ = place.set(OfDistinct::new(values, distinct, input.nulls()));
             }
             node
         }

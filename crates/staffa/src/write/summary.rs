@@ -213,7 +213,7 @@ fn words<T: Copy>(values: &[T], key: impl Fn(T) -> i128) -> Order {
 }
 
 fn texts(strings: Strings<'_>) -> Order {
-    let all = || strings.iter();
+    let all = || (0..strings.len()).map(|i| strings.prefixed(i));
     let key = |i: usize| Key::Bytes(strings.get(i).to_vec());
     let last = strings.len().checked_sub(1);
     Order {

@@ -120,41 +120,16 @@ pub(super) fn half(bits: u16) -> f64 {
 
 /// Bounds of the strings at some rows.
 pub(super) fn bytes(strings: Strings<'_>, rows: impl Iterator<Item = usize>) -> Bounds {
-    // The first eight bytes decide for most strings; a shorter one is read with those behind it.
-    let key = |start: u32, string: &[u8]| {
-        let mask = u64::MAX
-            .checked_shl(64 - 8 * string.len().min(8) as u32)
-            .unwrap_or(0);
-        match strings
-            .data()
-            .get(start as usize..)
-            .and_then(<[u8]>::first_chunk::<8>)
-        {
-            Some(bytes) => u64::from_be_bytes(*bytes) & mask,
-            None => string
-                .iter()
-                .take(8)
-                .zip((0..64).step_by(8))
-                .fold(0, |key, (byte, at)| key | u64::from(*byte) << (56 - at)),
-        }
-    };
-    let mut strings = rows.filter_map(|row| {
-        let (start, string) = (strings.offsets().get(row)?, strings.get(row));
-        Some((key(*start, string), string))
-    });
+    let mut strings = rows.map(|row| strings.prefixed(row));
     let Some(first) = strings.next() else {
         return Bounds::None;
     };
     let (mut min, mut max) = (first, first);
     for string in strings {
-        if string.0 <= min.0 && string < min {
-            min = string;
-        } else if string.0 >= max.0 && string > max {
-            max = string;
-        }
+        min = min.min(string);
+        max = max.max(string);
     }
-    let ((_, min), (_, max)) = (min, max);
-    within(min, max, PREFIX)
+    within(min.string, max.string, PREFIX)
 }
 
 /// Bounds of at most `longest` bytes around two strings.

@@ -283,8 +283,11 @@ fn selections(len: usize) -> Vec<Vec<u32>> {
         .collect();
     ends.sort_unstable();
     ends.dedup();
+    // Some beside one another, others far from all.
+    let uneven = (0..len as u32).filter(|row| row.wrapping_mul(*row) % 1021 < 40);
     vec![
         vec![],
+        uneven.collect(),
         ends,
         rows(usize::MAX, len / 2),
         rows(997, 5),
