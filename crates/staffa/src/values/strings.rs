@@ -222,10 +222,9 @@ mod tests {
     fn first_bytes_order_as_all_bytes_do() {
         let ends: [&[u8]; 6] = [b"", b"\0", b"\0\0", b"a", b"\xff", b"ab\0"];
         let starts: [&[u8]; 4] = [b"", b"1234567", b"12345678", b"123456789"];
-        let all = starts
-            .iter()
-            .flat_map(|a| ends.iter().map(|b| [*a, *b].concat()));
-        let all: StringsBuf = all.collect();
+        let all = starts.iter().flat_map(|a| ends.map(|b| [*a, b].concat()));
+        let all: Vec<Vec<u8>> = all.collect();
+        let all: StringsBuf = all.iter().map(Vec::as_slice).collect();
         let all = all.as_strings();
         for i in 0..all.len() {
             for j in 0..all.len() {
