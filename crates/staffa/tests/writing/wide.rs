@@ -87,3 +87,31 @@ fn threads_do_not_change_what_similar_columns_get() {
         assert!(one == two && two == five, "{profile}");
     }
 }
+
+/// Random numbers and, behind all of them, columns near to the first few of them.
+fn pairs(random: u64, near: u64) -> RecordBatch {
+    let rows = |of: fn(u64, u64) -> u64, c: u64| {
+        Int64Array::from_iter_values((0..ROWS).map(|row| of(c, row) as i64))
+    };
+    let base = |c, row| noise(c + 1, row) % 1_000_000;
+    let beside = |c, row| noise(c + 1, row) % 1_000_000 + noise(c + 1000, row) % 10;
+    let columns = (0..random).map(|c| rows(base, c));
+    let columns = columns.chain((0..near).map(|c| rows(beside, c)));
+    let named = columns
+        .enumerate()
+        .map(|(i, column)| (format!("c{i}"), Arc::new(column) as _));
+    RecordBatch::try_from_iter(named).unwrap()
+}
+
+#[test]
+fn related_columns_are_found_where_some_of_many_are_looked_at_first() {
+    let len = |batch: &RecordBatch, derived| {
+        written(batch, WriteOptions::new().derived_columns(derived)).len() as f64
+    };
+    // Half of the columns are near to another one: they take 4 bits a row, not 20.
+    let related = pairs(50, 50);
+    let share = len(&related, true) / len(&related, false);
+    assert!(share < 0.65, "{share}");
+    let unrelated = pairs(100, 0);
+    assert!(len(&unrelated, true) == len(&unrelated, false));
+}

@@ -238,10 +238,10 @@ impl Trials {
 
     /// Why a derivation is not encoded.
     fn refusal(&self, chosen: &[ChosenChunk<'_>], derivation: &Derivation) -> Option<&'static str> {
-        let Derivation { leaf, alone, .. } = *derivation;
+        let leaf = derivation.leaf;
         let is_derived = |leaf: usize| chosen.get(leaf).is_none_or(|c| !c.references.is_empty());
         let mut references = derivation.references.iter();
-        if derivation.gain <= alone as f64 * LEAST_GAIN {
+        if !derivation.is_worth_encoding() {
             Some("saves less than three tenths")
         } else if is_derived(leaf) {
             Some("it is derived from another column")
@@ -287,6 +287,11 @@ fn may_be_derived(chunk: &ChosenChunk<'_>) -> bool {
 }
 
 impl Derivation {
+    /// Whether it seems to save enough.
+    fn is_worth_encoding(&self) -> bool {
+        self.gain > self.alone as f64 * LEAST_GAIN
+    }
+
     fn refers_to(&self, leaf: usize) -> bool {
         self.references.iter().any(|(other, _)| *other == leaf)
     }

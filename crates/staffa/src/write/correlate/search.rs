@@ -1,10 +1,13 @@
 //! The search for derivations: the columns of a window are compared with each other.
 
+use std::cmp::Reverse;
+
 use super::super::chunk::ChosenChunk;
 use super::column::Column;
+use super::derive::derive;
 use super::gain::best_derivations;
-use super::{Derivation, may_be_derived};
-use crate::error::Result;
+use super::{Derivation, may_be_derived, too_large};
+use crate::error::{Error, Result};
 use crate::read::map_parallel;
 
 /// Columns that may be derived from each other, at most: those of a table with more lie that close
@@ -12,6 +15,13 @@ use crate::read::map_parallel;
 const WINDOW: usize = 1024;
 /// Bytes of the views of these columns: of many rows fewer columns are a window.
 const WINDOW_BYTES: usize = 20 << 20;
+/// Of more columns, so many are looked at first, or one in [`SHARE`], from the largest to the smallest: where none
+/// of them can be derived, the others are not looked at (decision 32).
+const PROBED: usize = 32;
+const SHARE: usize = 8;
+/// Derivations that are encoded to see whether one pays.
+const ENCODED: usize = 16;
+
 /// The derivations that seem to save the most, of all columns.
 pub(super) fn derivations(chosen: &[ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Derivation>> {
     let mut all = Vec::new();
@@ -40,25 +50,60 @@ fn derivations_of(
     first: usize,
     least_gain: f64,
 ) -> Result<Vec<Derivation>> {
+    if chosen.len() < 2 {
+        return Ok(Vec::new());
+    }
     let columns: Vec<Option<Column>> = map_parallel(chosen, Column::of)?;
     let total: usize = columns.iter().flatten().map(Column::bytes).sum();
     let least_bytes = 128.max(total / 2000);
-    let of_column = |(leaf, (chunk, column)): (usize, (&ChosenChunk<'_>, &Option<Column>))| {
-        let column = column.as_ref();
-        let column = column.filter(|column| column.bytes() >= least_bytes)?;
+    let is_open = |chunk: &ChosenChunk<'_>| {
         let open = chunk.options.requested_encoding.is_none() && !chunk.same;
-        let chooser = chunk.options.chooser();
-        let wanted = open && !chunk.options.cancel.is_cancelled();
-        (wanted && may_be_derived(chunk))
-            .then(|| best_derivations(leaf, column, &columns, chooser, least_gain))
+        open && may_be_derived(chunk)
     };
-    let all = chosen.iter().zip(&columns).enumerate();
-    let all = map_parallel(all, |column| Ok(of_column(column)))?;
-    let mut all: Vec<Derivation> = all.into_iter().flatten().flatten().collect();
+    let leaves = chosen.iter().zip(&columns).enumerate();
+    let leaves = leaves.filter_map(|(leaf, (chunk, column))| {
+        let column = column.as_ref()?;
+        (column.bytes() >= least_bytes && is_open(chunk)).then_some((leaf, chunk, column))
+    });
+    let mut leaves: Vec<_> = leaves.collect();
+    let best = |leaves: Vec<(usize, (usize, &ChosenChunk<'_>, &Column))>| {
+        let best = map_parallel(leaves, |(_, (leaf, chunk, column))| {
+            chunk.options.cancel.check()?;
+            let chooser = chunk.options.chooser();
+            Ok(best_derivations(
+                leaf, column, &columns, chooser, least_gain,
+            ))
+        });
+        Ok::<Vec<Derivation>, Error>(best?.into_iter().flatten().collect())
+    };
+    leaves.sort_by_key(|(leaf, _, column)| (Reverse(column.bytes()), *leaf));
+    let step = SHARE.min(leaves.len() / PROBED).max(1);
+    let is_probed = |i: usize| i.is_multiple_of(step);
+    let (probed, others): (Vec<_>, Vec<_>) = leaves
+        .into_iter()
+        .enumerate()
+        .partition(|(i, _)| is_probed(*i));
+    let mut all = best(probed)?;
+    if !others.is_empty() && pay(chosen, all.clone())? {
+        all.extend(best(others)?);
+    }
     for derivation in &mut all {
         derivation.leaf += first;
         let references = derivation.references.iter_mut();
         references.for_each(|(leaf, _)| *leaf += first);
     }
     Ok(all)
+}
+
+/// Whether one of the derivations that seem to save the most pays once it is encoded.
+fn pay(chosen: &[ChosenChunk<'_>], mut derivations: Vec<Derivation>) -> Result<bool> {
+    derivations
+        .retain(|derivation| derivation.is_worth_encoding() && !too_large(chosen, derivation));
+    derivations.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    for derivation in derivations.iter().take(ENCODED) {
+        if derive(chosen, derivation)?.0.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
