@@ -34,12 +34,19 @@ pub fn filter_strings(
         let all = bytes.get(from..from.checked_add(usize::try_from(sum).ok()?)?)?;
         // Ends are within `bytes`; 64 strings of 4 GiB and more are refused.
         u32::try_from(sum).ok()?;
+        let every = u64::MAX >> (64 - lengths.len());
+        if *word & every == every {
+            kept.get_mut(count..count + lengths.len())?.copy_from_slice(lengths);
+            out.get_mut(to..to + all.len())?.copy_from_slice(all);
+            (count, to, from) = (count + lengths.len(), to + all.len(), from + all.len());
+            continue;
+        }
         let mut end = 0;
         for (place, length) in ends.iter_mut().zip(lengths) {
             end += length;
             *place = end;
         }
-        let mut left = *word & (u64::MAX >> (64 - lengths.len()));
+        let mut left = *word & every;
         while left != 0 {
             let i = left.trailing_zeros() as usize;
             left &= left - 1;

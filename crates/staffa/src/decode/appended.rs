@@ -1,13 +1,26 @@
 //! Strings gathered from several vectors or blocks, one after another.
 
-use staffa_kernels::{BytesDict, PoolBuf};
+use staffa_kernels::{BytesDict, PoolBuf, VECTOR};
 
-use super::{StringVector, check_bytes, corrupt_if, longer_than_declared, no_code, no_row, spans};
+use super::{
+    StringVector, check_bytes, corrupt_if, longer_than_declared, no_code, no_row, prefers_bitmap, spans,
+};
 use crate::error::{Error, Result};
 
 /// Memory out of the pool.
 pub fn memory(bytes: usize) -> Result<PoolBuf> {
     PoolBuf::new(bytes).ok_or_else(|| Error::limit(format!("no memory for {bytes} bytes")))
+}
+
+/// A bit for each place of a vector: those of some rows of it; `None` where a row is there twice.
+fn bits_of(rows: &[u32]) -> Option<[u64; VECTOR / 64]> {
+    let mut bits = [0u64; VECTOR / 64];
+    for row in rows {
+        let place = *row as usize % VECTOR;
+        *bits.get_mut(place / 64)? |= 1 << (place % 64);
+    }
+    let count: u32 = bits.iter().map(|word| word.count_ones()).sum();
+    (count as usize == rows.len()).then_some(bits)
 }
 
 /// Least memory for strings.
@@ -154,6 +167,11 @@ impl Appended {
     /// Appends the strings at some rows of a vector, which ascend.
     pub(crate) fn push_rows(&mut self, rows: &[u32], strings: StringVector<'_>) -> Result<()> {
         let StringVector { lengths, bytes } = strings;
+        if prefers_bitmap(rows.len() as u64, lengths.len() as u64)
+            && let Some(selected) = bits_of(rows)
+        {
+            return self.push_selected(strings, &selected, rows.len());
+        }
         for span in spans(rows, lengths) {
             let string = bytes.get(span?);
             self.push(string.ok_or_else(longer_than_declared)?)?;
