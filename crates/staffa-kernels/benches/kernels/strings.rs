@@ -20,7 +20,7 @@ pub(crate) fn all(c: &mut Criterion) {
 
 fn dictionaries(c: &mut Criterion) {
     let mut rng = Rng(7);
-    for (name, longest) in [("up to 16", 16), ("up to 40", 40)] {
+    for (name, longest) in [("up to 16", 16), ("up to 40", 40), ("up to 120", 120)] {
         let mut offsets = vec![0];
         for i in 0..500 {
             offsets.push(offsets[i] + 1 + (rng.next() % longest) as u32);
@@ -31,7 +31,7 @@ fn dictionaries(c: &mut Criterion) {
         };
         let codes: Vec<u32> = (0..VECTOR).map(|_| (rng.next() % 500) as u32).collect();
         let mut lengths = vec![0; VECTOR];
-        let mut out = vec![0; 64 * VECTOR];
+        let mut out = vec![0; 160 * VECTOR];
         let bytes = dict.gathered_bytes(&codes).unwrap_or(0) as usize;
         measure(c, &format!("BytesDict::gather {name}"), bytes, || {
             assert!(
