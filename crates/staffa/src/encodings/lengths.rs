@@ -8,6 +8,9 @@ use staffa_kernels::sum_u32;
 use super::prelude::*;
 use crate::decode::{Appended, BytesDecoder, longer_than_declared, take_strings};
 
+/// Room that a vector of strings has without a look at its lengths, where that is surely enough.
+const SURELY: u64 = 1 << 17;
+
 /// Lengths of the strings of a node.
 pub(super) struct StringLengths<'a> {
     lengths: Box<dyn Decoder<u32> + 'a>,
@@ -143,6 +146,14 @@ impl<C: Contents> BytesDecoder for MeasuredStrings<'_, C> {
             return all.with_vector(v, cx, |_, lengths| Ok(all.place(v, lengths, most)?.len()));
         }
         Ok(all.span(v)?.len())
+    }
+
+    fn vector_room(&self, v: usize, cx: &mut Scratch) -> Result<usize> {
+        let most = self.contents.most_bytes(v)?;
+        if self.lengths.starts.is_empty() && most <= SURELY {
+            return Ok(most as usize);
+        }
+        self.vector_bytes(v, cx)
     }
 
     fn vector(
