@@ -3,7 +3,8 @@
 use staffa_kernels::{BytesDict, PoolBuf, VECTOR};
 
 use super::{
-    StringVector, check_bytes, corrupt_if, longer_than_declared, no_code, no_row, prefers_bitmap, spans,
+    StringVector, check_bytes, corrupt_if, longer_than_declared, no_code, no_row, prefers_bitmap,
+    spans,
 };
 use crate::error::{Error, Result};
 

@@ -62,33 +62,37 @@ fn word(cursor: &mut Cursor<'_>) -> Result<Vec<u8>> {
 fn starts(codes: &[u8], slots: &[usize], counts: usize) -> Result<Vec<Vec<u32>>> {
     let mut sums = vec![0u32; counts];
     let mut starts = Vec::with_capacity(codes.len().div_ceil(VECTOR) + 1);
+    let add = |sums: &mut Vec<u32>, code: usize, rows: u32| {
+        let counted = match code.checked_sub(1).map(|template| slots.get(template)) {
+            None => sums.get_mut(..1),
+            Some(Some(slots)) => sums.get_mut(1..=*slots),
+            Some(None) => {
+                let most = slots.len();
+                return Err(Error::corrupt(format!(
+                    "codes of at most {most} expected, found {code}"
+                )));
+            }
+        };
+        let counted = counted.ok_or_else(no_numbers)?;
+        counted.iter_mut().for_each(|sum| *sum += rows);
+        Ok(())
+    };
     for vector in codes.chunks(VECTOR) {
         starts.push(sums.clone());
-        let mut rows = [0u32; 256];
         match vector {
             // Without a branch for each code, which takes as long as printing a date.
             [first, ..] if vector.iter().fold(0, |other, code| other | (code ^ first)) == 0 => {
-                *entry_mut(&mut rows, *first) = vector.len() as u32;
+                add(&mut sums, usize::from(*first), vector.len() as u32)?;
             }
-            _ => vector
-                .iter()
-                .for_each(|code| *entry_mut(&mut rows, *code) += 1),
-        }
-        for (code, rows) in (0..).zip(rows).filter(|(_, rows)| *rows > 0) {
-            let counted = match usize::checked_sub(code, 1).map(|template| slots.get(template)) {
-                None => sums.get_mut(..1),
-                Some(Some(slots)) => sums.get_mut(1..=*slots),
-                Some(None) => {
-                    let most = slots.len();
-                    return Err(Error::corrupt(format!(
-                        "codes of at most {most} expected, found {code}"
-                    )));
+            _ => {
+                let mut rows = [0u32; 256];
+                vector
+                    .iter()
+                    .for_each(|code| *entry_mut(&mut rows, *code) += 1);
+                for (code, rows) in (0..).zip(rows).filter(|(_, rows)| *rows > 0) {
+                    add(&mut sums, code, rows)?;
                 }
-            };
-            counted
-                .ok_or_else(no_numbers)?
-                .iter_mut()
-                .for_each(|sum| *sum += rows);
+            }
         }
     }
     starts.push(sums);
