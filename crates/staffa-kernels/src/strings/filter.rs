@@ -36,7 +36,8 @@ pub fn filter_strings(
         u32::try_from(sum).ok()?;
         let every = u64::MAX >> (64 - lengths.len());
         if *word & every == every {
-            kept.get_mut(count..count + lengths.len())?.copy_from_slice(lengths);
+            kept.get_mut(count..count + lengths.len())?
+                .copy_from_slice(lengths);
             out.get_mut(to..to + all.len())?.copy_from_slice(all);
             (count, to, from) = (count + lengths.len(), to + all.len(), from + all.len());
             continue;

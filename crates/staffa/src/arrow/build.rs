@@ -129,6 +129,9 @@ impl Length for u64 {
     }
 }
 
+/// Lengths that are copied at once.
+const COPIED: usize = 512;
+
 /// Offsets of lists that lie one after another; a NULL has no items, whatever its length.
 pub(crate) fn offsets<L: Length>(
     ty: &DataType,
@@ -137,7 +140,10 @@ pub(crate) fn offsets<L: Length>(
 ) -> Result<OffsetBuffer<L::Offset>> {
     let mut offsets = Vec::with_capacity(lengths.len() + 1);
     offsets.push(L::default());
-    offsets.extend_from_slice(lengths);
+    // Behind one offset a long copy is slow (decision 18).
+    for lengths in lengths.chunks(COPIED) {
+        offsets.extend_from_slice(lengths);
+    }
     let ends = offsets.get_mut(1..).unwrap_or_default();
     for (length, is_valid) in ends.iter_mut().zip(nulls.into_iter().flatten()) {
         *length = if is_valid { *length } else { L::default() };

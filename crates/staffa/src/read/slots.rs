@@ -234,8 +234,7 @@ pub(crate) fn likely_bytes(block: &Block<'_>, rows: usize) -> usize {
     (likely + likely / 8).min(LIKELY) as usize
 }
 
-/// Lengths that are copied at once. A copy of many KiB takes 15 times as long where it ends up some bytes
-/// further on in its page (glibc 2.36, AMD Zen 4), as offsets behind a first one do.
+/// Lengths that are copied at once: behind one offset a long copy is slow (decision 18).
 const COPIED: usize = 512;
 
 /// Writes the end of each string, after `before` bytes of others; all together have `bytes` bytes.
