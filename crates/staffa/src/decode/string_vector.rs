@@ -73,7 +73,9 @@ pub(crate) fn read_string_vector<R>(
     let room = decoder.vector_room(v, cx)?;
     cx.with(vector_len(decoder.len(), v), |cx, lengths| {
         cx.with_bytes(room.min(max_bytes), |cx, bytes| {
-            decoder.vector(v, cx, lengths, bytes)?;
+            let found = decoder.vector(v, cx, lengths, bytes)?;
+            // Room behind the strings, so that the last ones are copied wide.
+            let bytes = bytes.get(..found + 32).unwrap_or(bytes);
             read(StringVector { lengths, bytes })
         })
     })
