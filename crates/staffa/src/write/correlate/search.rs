@@ -15,8 +15,8 @@ use crate::read::map_parallel;
 const WINDOW: usize = 1024;
 /// Bytes of the views of these columns: of many rows fewer columns are a window.
 const WINDOW_BYTES: usize = 20 << 20;
-/// Of more columns, so many are looked at first, or one in [`SHARE`], from the largest to the smallest: where none
-/// of them can be derived, the others are not looked at (decision 32).
+/// Columns that are compared first: of more than twice as many, every second to [`SHARE`]th, from the largest to
+/// the smallest. Where none of their derivations pays, the others are not compared (decision 32).
 const PROBED: usize = 32;
 const SHARE: usize = 8;
 /// Derivations that are encoded to see whether one pays.
