@@ -13,15 +13,17 @@ pub fn memory(bytes: usize) -> Result<PoolBuf> {
     PoolBuf::new(bytes).ok_or_else(|| Error::limit(format!("no memory for {bytes} bytes")))
 }
 
-/// A bit for each place of a vector: those of some rows of it; `None` where a row is there twice.
+/// A bit for each place of a vector: those of some rows of it; `None` where they do not rise.
 fn bits_of(rows: &[u32]) -> Option<[u64; VECTOR / 64]> {
+    if !rows.is_sorted_by(|a, b| a < b) {
+        return None;
+    }
     let mut bits = [0u64; VECTOR / 64];
     for row in rows {
         let place = *row as usize % VECTOR;
         *bits.get_mut(place / 64)? |= 1 << (place % 64);
     }
-    let count: u32 = bits.iter().map(|word| word.count_ones()).sum();
-    (count as usize == rows.len()).then_some(bits)
+    Some(bits)
 }
 
 /// Least memory for strings.

@@ -15,7 +15,7 @@ use crate::read::map_parallel;
 const WINDOW: usize = 1024;
 /// Bytes of the views of these columns: of many rows fewer columns are a window.
 const WINDOW_BYTES: usize = 20 << 20;
-/// Columns that are compared first: of more than twice as many, every second to [`SHARE`]th, from the largest to
+/// Columns that are compared first: of at least twice as many, every second to [`SHARE`]th, from the largest to
 /// the smallest. Where none of their derivations pays, the others are not compared (decision 32).
 const PROBED: usize = 32;
 const SHARE: usize = 8;
@@ -101,6 +101,9 @@ fn pay(chosen: &[ChosenChunk<'_>], mut derivations: Vec<Derivation>) -> Result<b
         .retain(|derivation| derivation.is_worth_encoding() && !too_large(chosen, derivation));
     derivations.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     for derivation in derivations.iter().take(ENCODED) {
+        if let Some(chunk) = chosen.get(derivation.leaf) {
+            chunk.options.cancel.check()?;
+        }
         if derive(chosen, derivation)?.0.is_some() {
             return Ok(true);
         }
