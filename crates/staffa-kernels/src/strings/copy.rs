@@ -29,7 +29,7 @@ pub(super) fn copy_string(from: &[u8], to: &mut [u8], len: usize) -> Option<()> 
 pub(super) unsafe fn copy_wide(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: each chunk begins below `len` (the first: at 0) and has 32 bytes.
     unsafe {
-        // The compiler makes a call of the loop, which costs a short string more than its copy.
+        // Unrolled: the compiler makes a call of `memcpy` of the loop below.
         for done in [0, SLACK, 2 * SLACK, 3 * SLACK] {
             std::ptr::copy_nonoverlapping(from.add(done), to.add(done), SLACK);
             if len <= done + SLACK {

@@ -21,7 +21,7 @@ use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
 use staffa_kernels::lengths_to_offsets_i32;
 
 use crate::error::{Error, Result};
-use crate::values::{Bitmap, Physical};
+use crate::values::{Bitmap, COPIED, Physical};
 
 /// The validity of the levels above, up to the nearest list: a NULL there hides the rows below it.
 #[derive(Clone, Copy, Default)]
@@ -129,9 +129,6 @@ impl Length for u64 {
     }
 }
 
-/// Lengths that are copied at once.
-const COPIED: usize = 512;
-
 /// Offsets of lists that lie one after another; a NULL has no items, whatever its length.
 pub(crate) fn offsets<L: Length>(
     ty: &DataType,
@@ -140,7 +137,6 @@ pub(crate) fn offsets<L: Length>(
 ) -> Result<OffsetBuffer<L::Offset>> {
     let mut offsets = Vec::with_capacity(lengths.len() + 1);
     offsets.push(L::default());
-    // Behind one offset a long copy is slow (decision 18).
     for lengths in lengths.chunks(COPIED) {
         offsets.extend_from_slice(lengths);
     }

@@ -21,7 +21,7 @@ use crate::decode::{
     no_code, take_bytes, take_codes,
 };
 use crate::error::{Error, Result};
-use crate::values::{Bitmap, PhysicalType, expand, for_words, vector_len};
+use crate::values::{Bitmap, COPIED, PhysicalType, expand, for_words, vector_len};
 
 /// Declared size of a block.
 #[derive(Debug, Clone, Copy)]
@@ -233,9 +233,6 @@ pub(crate) fn likely_bytes(block: &Block<'_>, rows: usize) -> usize {
     let likely = block.string_bytes as u64 * rows as u64 / block.len.max(1) as u64;
     (likely + likely / 8).min(LIKELY) as usize
 }
-
-/// Lengths that are copied at once: behind one offset a long copy is slow (decision 18).
-const COPIED: usize = 512;
 
 /// Writes the end of each string, after `before` bytes of others; all together have `bytes` bytes.
 pub(crate) fn put_ends(

@@ -24,6 +24,9 @@ use staffa_kernels::U256;
 pub(crate) use strings::distinct_bytes;
 pub use strings::{Strings, StringsBuf};
 
+/// Lengths that are copied at once: behind a first offset a long copy is slow (decision 18).
+pub(crate) const COPIED: usize = 512;
+
 /// How the bits of a value lie in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]

@@ -84,7 +84,7 @@ fn derivations_of(
         .enumerate()
         .partition(|(i, _)| is_probed(*i));
     let mut all = best(probed)?;
-    if !others.is_empty() && pay(chosen, all.clone())? {
+    if !others.is_empty() && any_pays(chosen, &all)? {
         all.extend(best(others)?);
     }
     for derivation in &mut all {
@@ -96,11 +96,12 @@ fn derivations_of(
 }
 
 /// Whether one of the derivations that seem to save the most pays once it is encoded.
-fn pay(chosen: &[ChosenChunk<'_>], mut derivations: Vec<Derivation>) -> Result<bool> {
-    derivations
-        .retain(|derivation| derivation.is_worth_encoding() && !too_large(chosen, derivation));
+fn any_pays(chosen: &[ChosenChunk<'_>], derivations: &[Derivation]) -> Result<bool> {
+    let may_pay =
+        |derivation: &&Derivation| derivation.is_worth_encoding() && !too_large(chosen, derivation);
+    let mut derivations: Vec<&Derivation> = derivations.iter().filter(may_pay).collect();
     derivations.sort_by(|a, b| b.gain.total_cmp(&a.gain));
-    for derivation in derivations.iter().take(ENCODED) {
+    for derivation in derivations.into_iter().take(ENCODED) {
         if let Some(chunk) = chosen.get(derivation.leaf) {
             chunk.options.cancel.check()?;
         }
