@@ -79,8 +79,12 @@ fn columns_that_only_seem_alike_are_chosen_for_anew() {
 
 #[test]
 fn threads_do_not_change_what_similar_columns_get() {
-    let batch = families(60);
-    for profile in [Profile::Fast, Profile::Balanced] {
+    // Enough columns that some of them are compared first.
+    for (batch, profile) in [
+        (families(96), Profile::Fast),
+        (families(96), Profile::Balanced),
+        (pairs(50, 50), Profile::Balanced),
+    ] {
         let options = || WriteOptions::new().profile(profile).row_group_rows(1024);
         let [one, two, five] =
             [1, 2, 5].map(|threads| written(&batch, options().threads(Some(threads))));

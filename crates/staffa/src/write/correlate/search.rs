@@ -1,6 +1,7 @@
 //! The search for derivations: the columns of a window are compared with each other.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use super::super::chunk::ChosenChunk;
 use super::column::Column;
@@ -19,7 +20,7 @@ const WINDOW_BYTES: usize = 20 << 20;
 /// the smallest. Where none of their derivations pays, the others are not compared (decision 32).
 const PROBED: usize = 32;
 const SHARE: usize = 8;
-/// Derivations that are encoded to see whether one pays.
+/// Columns whose best derivation is encoded to see whether one pays.
 const ENCODED: usize = 16;
 
 /// The derivations that seem to save the most, of all columns.
@@ -101,6 +102,8 @@ fn any_pays(chosen: &[ChosenChunk<'_>], derivations: &[Derivation]) -> Result<bo
         |derivation: &&Derivation| derivation.is_worth_encoding() && !too_large(chosen, derivation);
     let mut derivations: Vec<&Derivation> = derivations.iter().filter(may_pay).collect();
     derivations.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    let mut seen = HashSet::new();
+    derivations.retain(|derivation| seen.insert(derivation.leaf));
     for derivation in derivations.into_iter().take(ENCODED) {
         if let Some(chunk) = chosen.get(derivation.leaf) {
             chunk.options.cancel.check()?;
