@@ -203,10 +203,12 @@ impl Conversion {
         if behind.len() < self.behind.len() {
             return Err(Stop::Wrong);
         }
-        let mut values = next_of(first, count)?;
+        let mut values = [0; BLOCK];
+        next_of(first, count, &mut values)?;
         let mut fit = self.first.join(&mut values);
         for ((slot, power), left) in self.behind.iter().zip(behind) {
-            let mut more = next_of(left, count)?;
+            let mut more = [0; BLOCK];
+            next_of(left, count, &mut more)?;
             fit &= slot.join(&mut more) && more.iter().all(|value| *value < *power);
             fit &= scale_and_add(&mut values, *power, &more, u64::MAX);
         }
@@ -218,16 +220,19 @@ impl Conversion {
     }
 }
 
-/// Takes the next numbers of a slot.
+/// Takes the next numbers of a slot: they are the first of `values`.
 #[inline(always)]
-fn next_of(left: &mut &[u64], count: usize) -> Result<[u64; BLOCK], Stop> {
+fn next_of(left: &mut &[u64], count: usize, values: &mut [u64; BLOCK]) -> Result<(), Stop> {
     let (numbers, rest) = left.split_at_checked(count).ok_or(Stop::Wrong)?;
     *left = rest;
-    let mut values = [0; BLOCK];
-    for (value, number) in values.iter_mut().zip(numbers) {
-        *value = *number;
+    match <&[u64; BLOCK]>::try_from(numbers) {
+        Ok(numbers) => *values = *numbers,
+        Err(_) => {
+            let places = values.get_mut(..count).ok_or(Stop::Wrong)?;
+            places.copy_from_slice(numbers);
+        }
     }
-    Ok(values)
+    Ok(())
 }
 
 /// Why no row can be printed by tiles.

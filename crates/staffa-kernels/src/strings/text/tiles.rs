@@ -63,14 +63,15 @@ impl Tiles {
         let mut others = (rows.first_other..).map_while(|i| rows.others.get(i));
         let mut output = Output { out, at: 0, put };
         for (codes, lengths) in rows.codes.chunks(BLOCK).zip(lengths.chunks_mut(BLOCK)) {
-            self.read(codes, &mut left, &mut blocks)?;
-            let printed = match self.only(codes) {
-                None if self.are_in_first_block(codes) => {
+            let common = self.common(codes);
+            self.read(common, codes, &mut left, &mut blocks)?;
+            let printed = match common {
+                Common::FirstBlock => {
                     let block = blocks.first().ok_or(Stop::Wrong)?;
                     let template = |row: usize| self.template(*codes.get(row)?);
                     output.rows(self.widest, template, block, lengths)
                 }
-                Some(Columns {
+                Common::One(Columns {
                     columns, is_fixed, ..
                 }) => match columns.as_slice() {
                     [a] => output.columns([a], *is_fixed, &blocks, lengths),
@@ -79,7 +80,7 @@ impl Tiles {
                     [a, b, c, d] => output.columns([a, b, c, d], *is_fixed, &blocks, lengths),
                     columns => output.many(columns, &blocks, lengths),
                 },
-                None => self.print_mixed(codes, &mut others, &blocks, lengths, &mut output),
+                Common::Any => self.print_mixed(codes, &mut others, &blocks, lengths, &mut output),
             };
             printed.ok_or(Stop::Wrong)?;
         }
@@ -109,14 +110,15 @@ impl Tiles {
         };
         let mut other_bytes = 0;
         for (codes, places) in rows.codes.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
-            self.read(codes, &mut left, &mut blocks)?;
-            if let Some(columns) = self.only(codes) {
+            let common = self.common(codes);
+            self.read(common, codes, &mut left, &mut blocks)?;
+            if let Common::One(columns) = common {
                 let (column, _) = columns.of_one_block().ok_or(Stop::Unfit)?;
                 let block = blocks.get(column.block).ok_or(Stop::Wrong)?;
                 for (row, place) in (0..BLOCK).zip(places) {
                     view(columns, block, row, place)?;
                 }
-            } else if self.are_in_first_block(codes) {
+            } else if let Common::FirstBlock = common {
                 let block = blocks.first().ok_or(Stop::Wrong)?;
                 for ((row, place), code) in (0..BLOCK).zip(places).zip(codes) {
                     view(self.template(*code).ok_or(Stop::Wrong)?, block, row, place)?;
@@ -170,6 +172,16 @@ impl Tiles {
         self.in_first_block && others.fold(0, |any, other| any | other) == 0
     }
 
+    /// What these rows have in common.
+    #[inline(always)]
+    fn common(&self, codes: &[u8]) -> Common<'_> {
+        match self.only(codes) {
+            Some(columns) => Common::One(columns),
+            None if self.are_in_first_block(codes) => Common::FirstBlock,
+            None => Common::Any,
+        }
+    }
+
     /// The template of all of these rows.
     #[inline(always)]
     fn only(&self, codes: &[u8]) -> Option<&Columns> {
@@ -180,11 +192,17 @@ impl Tiles {
 
     /// The digits of the numbers of these rows, which are taken from those left of every slot.
     #[inline(always)]
-    fn read(&self, codes: &[u8], left: &mut [&[u64]], blocks: &mut [Block]) -> Result<(), Stop> {
-        let only = if self.are_in_first_block(codes) {
-            Some(1)
-        } else {
-            self.only(codes).map(|template| template.blocks)
+    fn read(
+        &self,
+        common: Common<'_>,
+        codes: &[u8],
+        left: &mut [&[u64]],
+        blocks: &mut [Block],
+    ) -> Result<(), Stop> {
+        let only = match common {
+            Common::One(columns) => Some(columns.blocks),
+            Common::FirstBlock => Some(1),
+            Common::Any => None,
         };
         let own = |code: &u8| match usize::from(*code).checked_sub(1) {
             None => Some(0),
@@ -241,6 +259,17 @@ impl Tiles {
     }
 }
 
+/// What up to 64 rows have in common.
+#[derive(Clone, Copy)]
+enum Common<'a> {
+    /// Their template.
+    One(&'a Columns),
+    /// The digits of each are at its own place of the first block.
+    FirstBlock,
+    /// Nothing: a row may have no template.
+    Any,
+}
+
 /// Where rows are printed to, and how a tile is.
 struct Output<'a, Put> {
     out: &'a mut [u8],
@@ -259,7 +288,18 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         blocks: &[Block],
         lengths: &mut [u32],
     ) -> Option<()> {
-        if self.out.len() - self.at < BLOCK * N * WIDE {
+        let len = |tile: &Tile| usize::from(tile.len).min(WIDE);
+        let first = columns.map(|column| *column.first_tile());
+        let (bytes, rows) = (
+            first.iter().map(len).sum::<usize>(),
+            lengths.len().min(BLOCK),
+        );
+        let room = if is_fixed {
+            rows * bytes + WIDE
+        } else {
+            BLOCK * N * WIDE
+        };
+        if self.out.len() - self.at < room {
             return self.many(columns, blocks, lengths);
         }
         let empty = &Block::EMPTY;
@@ -267,21 +307,17 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         for (own, column) in own.iter_mut().zip(columns) {
             *own = blocks.get(column.block)?;
         }
-        let len = |tile: &Tile| usize::from(tile.len).min(WIDE);
         let (to, mut at) = (self.out.as_mut_ptr(), self.at);
         let put = |at: usize, digits: &[u64; 2], tile: &Tile| {
             // SAFETY: there was room for 16 bytes for each of `N` tiles of 64 rows, and a tile
-            // advances by 16 at most.
+            // advances by 16 at most; or for 16 bytes behind all rows, where each takes as many.
             (self.put)(digits, tile, unsafe { &mut *to.add(at).cast() });
         };
         if is_fixed {
             // The places are known beforehand: no row waits for the one before.
-            let tiles = columns.map(|column| *column.first_tile());
-            let bytes = tiles.iter().map(len).sum::<usize>();
-            let rows = lengths.len().min(BLOCK);
             for row in 0..rows {
                 let mut place = at + row * bytes;
-                for (tile, block) in tiles.iter().zip(own) {
+                for (tile, block) in first.iter().zip(own) {
                     put(place, &block.digits[row], tile);
                     place += len(tile);
                 }
