@@ -225,6 +225,7 @@ impl Conversion {
 fn next_of(left: &mut &[u64], count: usize, values: &mut [u64; BLOCK]) -> Result<(), Stop> {
     let (numbers, rest) = left.split_at_checked(count).ok_or(Stop::Wrong)?;
     *left = rest;
+    // A whole block is copied without a call.
     if let Ok(numbers) = <&[u64; BLOCK]>::try_from(numbers) {
         *values = *numbers;
     } else {

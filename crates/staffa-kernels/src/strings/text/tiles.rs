@@ -290,10 +290,8 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
     ) -> Option<()> {
         let len = |tile: &Tile| usize::from(tile.len).min(WIDE);
         let first = columns.map(|column| *column.first_tile());
-        let (bytes, rows) = (
-            first.iter().map(len).sum::<usize>(),
-            lengths.len().min(BLOCK),
-        );
+        let bytes = first.iter().map(len).sum::<usize>();
+        let rows = lengths.len().min(BLOCK);
         let room = if is_fixed {
             rows * bytes + WIDE
         } else {
