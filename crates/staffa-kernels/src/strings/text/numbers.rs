@@ -225,13 +225,8 @@ impl Conversion {
 fn next_of(left: &mut &[u64], count: usize, values: &mut [u64; BLOCK]) -> Result<(), Stop> {
     let (numbers, rest) = left.split_at_checked(count).ok_or(Stop::Wrong)?;
     *left = rest;
-    // A whole block is copied without a call.
-    if let Ok(numbers) = <&[u64; BLOCK]>::try_from(numbers) {
-        *values = *numbers;
-    } else {
-        let places = values.get_mut(..count).ok_or(Stop::Wrong)?;
-        places.copy_from_slice(numbers);
-    }
+    let places = values.get_mut(..count).ok_or(Stop::Wrong)?;
+    places.copy_from_slice(numbers);
     Ok(())
 }
 
