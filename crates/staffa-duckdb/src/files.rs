@@ -72,7 +72,10 @@ impl FileSet {
             }
         }
         let schema = Arc::new(Union::of(&files, options.union_by_name)?);
-        let fields = schema.fields().iter().map(|field| unfold::field(field));
+        let fields = schema
+            .fields()
+            .iter()
+            .map(|field| unfold::short(unfold::field(field)));
         let output_schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let rows = files.iter().map(|source| source.file.num_rows()).sum();
         Ok(Self {

@@ -93,7 +93,11 @@ impl FileScan {
         let only_stored = names.len() == sources.len();
         let scan = source.file.scan().columns(names);
         // DuckDB's own threads decode.
-        let scan = scan.string_views(true).loose(true).here();
+        let scan = scan
+            .string_views(true)
+            .short_decimals(true)
+            .loose(true)
+            .here();
         let (scan, unfiltered) = match filter.map(|filter| known(source, all, filter)) {
             Some(Folded::Never) => return None,
             Some(Folded::Rest { by, .. }) => (scan.clone().filter(by), Some(scan)),

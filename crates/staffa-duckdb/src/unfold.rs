@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, RunArray, UInt64Array, make_arra
 use arrow_buffer::ArrowNativeType;
 use arrow_cast::cast;
 use arrow_data::ArrayData;
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, SchemaRef};
+use arrow_schema::{ArrowError, DECIMAL64_MAX_PRECISION, DataType, Field, FieldRef, SchemaRef};
 use arrow_select::take::take;
 use staffa_lake::table::widened;
 
@@ -25,6 +25,16 @@ pub(crate) fn field(field: &Field) -> Field {
     };
     // The columns of other files may be nullable.
     Field::new(field.name(), ty, true).with_metadata(field.metadata().clone())
+}
+
+/// The field with 64 bits for decimals of up to 18 digits, as DuckDB has them.
+pub(crate) fn short(field: Field) -> Field {
+    match *field.data_type() {
+        DataType::Decimal128(digits, scale) if digits <= DECIMAL64_MAX_PRECISION => {
+            field.with_data_type(DataType::Decimal64(digits, scale))
+        }
+        _ => field,
+    }
 }
 
 /// The type without dictionaries, run-ends and half floats.

@@ -23,7 +23,7 @@ use crate::error::{internal, of_text};
 enum Conversion {
     /// Words of this many bytes, copied.
     Words(usize),
-    /// 16-byte integers, narrowed to this many bytes.
+    /// 8-byte integers, narrowed to this many bytes.
     Decimal(usize),
     /// Views, copied as 16-byte words if all strings are stored inside them.
     Views,
@@ -157,12 +157,12 @@ fn conversion(arrow: &DataType, duckdb: &LogicalType) -> Result<Conversion> {
         | (DataType::Timestamp(TimeUnit::Microsecond, Some(_)), Id::TimestampTz) => {
             Conversion::Words(8)
         }
-        (DataType::Decimal128(precision, scale), Id::Decimal) if *scale >= 0 => match precision {
+        (DataType::Decimal64(precision, scale), Id::Decimal) if *scale >= 0 => match precision {
             ..=4 => Conversion::Decimal(2),
             ..=9 => Conversion::Decimal(4),
-            ..=18 => Conversion::Decimal(8),
-            _ => Conversion::Words(16),
+            _ => Conversion::Words(8),
         },
+        (DataType::Decimal128(.., scale), Id::Decimal) if *scale >= 0 => Conversion::Words(16),
         (DataType::Utf8View, Id::Varchar) | (DataType::BinaryView, Id::Blob) => Conversion::Views,
         _ => Conversion::Import,
     })
@@ -208,11 +208,10 @@ fn copy(
         }
         Conversion::Views => copy_words(words(16)?, border::memory(output, column, 16)?)?,
         Conversion::Decimal(width) => {
-            let (from, to) = (words(16)?, border::memory(output, column, width)?);
+            let (from, to) = (words(8)?, border::memory(output, column, width)?);
             let fits = match width {
-                2 => narrow(from, to, |low| (low as u16).to_le_bytes())?,
-                4 => narrow(from, to, |low| (low as u32).to_le_bytes())?,
-                8 => narrow(from, to, u64::to_le_bytes)?,
+                2 => narrow(from, to, |word| (word as i16).to_le_bytes())?,
+                4 => narrow(from, to, |word| (word as i32).to_le_bytes())?,
                 _ => return Err(internal("a decimal of an unknown width")),
             };
             if !fits {
@@ -259,50 +258,43 @@ fn copy_words(from: &[u8], to: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Copies the low bytes of 16-byte integers; returns whether all integers fit.
+/// Copies the low bytes of 8-byte integers; returns whether all integers fit.
 fn narrow<const WIDTH: usize>(
     from: &[u8],
     to: &mut [u8],
-    low_bytes: impl Fn(u64) -> [u8; WIDTH],
+    low_bytes: impl Fn(i64) -> [u8; WIDTH],
 ) -> Result<bool> {
-    let (from, _) = from.as_chunks::<16>();
+    let (from, _) = from.as_chunks::<8>();
     let (to, _) = to.as_chunks_mut::<WIDTH>();
     let to = to.get_mut(..from.len()).ok_or_else(too_short)?;
-    // Words of 64 bits and no shift of a sign: such loops vectorise on every machine.
-    let (half, bits) = (1_u64 << (8 * WIDTH - 1), 8 * WIDTH as u32);
     let mut overflow = 0;
     for (to, from) in to.iter_mut().zip(from) {
-        let (low, high) = halves(from);
-        *to = low_bytes(low);
-        overflow |= high.wrapping_add(low >> 63);
-        overflow |= low.wrapping_add(half).checked_shr(bits).unwrap_or(0);
+        let word = i64::from_le_bytes(*from);
+        *to = low_bytes(word);
+        overflow |= high_bits(word, WIDTH);
     }
     Ok(overflow == 0)
 }
 
-/// The low and the high word of an integer.
-fn halves([a, b, c, d, e, f, g, h, high @ ..]: &[u8; 16]) -> (u64, u64) {
-    let low = [*a, *b, *c, *d, *e, *f, *g, *h];
-    (u64::from_le_bytes(low), u64::from_le_bytes(*high))
-}
-
-/// 0 if the integer fits `width` bytes.
-fn high_bits(value: [u8; 16], width: usize) -> i128 {
-    let high = i128::from_le_bytes(value) >> (width * 8 - 1);
-    high ^ (high >> 127)
+/// 0 if the integer fits `width` bytes, of which there are fewer than 8.
+fn high_bits(word: i64, width: usize) -> u64 {
+    // No shift of a sign: such loops vectorise on every machine.
+    word.wrapping_add(1 << (width * 8 - 1)).cast_unsigned() >> (width * 8)
 }
 
 /// Refuses a value that does not fit `width` bytes, unless its row is NULL.
 fn check_overflow(from: &[u8], width: usize, data: &ArrayData, start: usize) -> Result<()> {
-    let (from, _) = from.as_chunks::<16>();
-    let overflows = |(row, value): &(usize, &[u8; 16])| {
-        high_bits(**value, width) != 0 && data.is_valid(start + row)
-    };
-    match from.iter().enumerate().find(overflows) {
-        Some((_, value)) => Err(Error::invalid_input(format!(
-            "a value of a column of type {} has too many digits: {}",
+    let (from, _) = from.as_chunks::<8>();
+    let mut words = from
+        .iter()
+        .map(|word| i64::from_le_bytes(*word))
+        .enumerate();
+    let overflows =
+        |(row, word): &(usize, i64)| high_bits(*word, width) != 0 && data.is_valid(start + row);
+    match words.find(overflows) {
+        Some((_, word)) => Err(Error::invalid_input(format!(
+            "a value of a column of type {} has too many digits: {word}",
             data.data_type(),
-            i128::from_le_bytes(*value)
         ))),
         None => Ok(()),
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::{Array, ArrayRef, DictionaryArray, NullArray, downcast_integer};
 use arrow_buffer::{ArrowNativeType, NullBuffer};
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
+use arrow_schema::{DECIMAL64_MAX_PRECISION, DataType, Field, FieldRef, Fields, Schema};
 
 use super::assemble_leaf::{leaf_array, words};
 use super::build;
@@ -81,6 +81,19 @@ fn view_field(field: &FieldRef) -> FieldRef {
         _ => return field.clone(),
     };
     Arc::new(field.as_ref().clone().with_data_type(ty))
+}
+
+/// The schema with 64 bits for every column of decimals of up to 18 digits that has 128.
+pub(crate) fn with_short_decimals(schema: &Schema) -> Schema {
+    let short = |field: &FieldRef| match field.data_type() {
+        DataType::Decimal128(digits, scale) if *digits <= DECIMAL64_MAX_PRECISION => {
+            let ty = DataType::Decimal64(*digits, *scale);
+            Arc::new(field.as_ref().clone().with_data_type(ty))
+        }
+        _ => field.clone(),
+    };
+    let fields: Fields = schema.fields().iter().map(short).collect();
+    Schema::new_with_metadata(fields, schema.metadata().clone())
 }
 
 /// The leaves whose strings are assembled as views, ascending.

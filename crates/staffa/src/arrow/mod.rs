@@ -27,7 +27,9 @@ mod shred_level;
 mod shred_list;
 mod take;
 
-pub(crate) use assemble::{assemble, assemble_within, view_leaves, with_string_views};
+pub(crate) use assemble::{
+    assemble, assemble_within, view_leaves, with_short_decimals, with_string_views,
+};
 pub(crate) use assemble_leaf::leaf_array;
 pub(crate) use build::boolean_buffer;
 pub(crate) use concat::{batch_of, concat, join_column, no_column};

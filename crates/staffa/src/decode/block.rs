@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use staffa_kernels::{VECTOR, Word, copy_past_cache, fill_past_cache};
 
 use super::all::decode_into;
+use super::short::ShortWords;
 use super::{
     AnyDecoder, Budget, Decodable, Decoder, Opener, ReferenceBlock, Scratch, Selection,
     SharedDictionary, check_places, corrupt_if, longer_than_declared, no_row, words,
@@ -102,6 +103,23 @@ impl<'a> Block<'a> {
             compacted,
             string_bytes,
             held,
+        })
+    }
+
+    /// The block with its decimals of 128 bits as words of 64 bits.
+    pub fn short(&self) -> Result<Block<'_>> {
+        let values = match &self.values {
+            None => None,
+            Some(AnyDecoder::U128(wide)) => Some(AnyDecoder::U64(Box::new(ShortWords {
+                wide: wide.as_ref(),
+                validity: self.validity.as_ref().filter(|_| !self.compacted),
+            }))),
+            Some(_) => return Err(Error::corrupt("decimals of 128 bits expected")),
+        };
+        Ok(Block {
+            validity: self.validity.clone(),
+            values,
+            ..*self
         })
     }
 

@@ -19,6 +19,7 @@ mod reference;
 mod scratch;
 mod selection;
 mod shared_dictionary;
+mod short;
 mod stream;
 mod string_vector;
 mod take;
@@ -132,6 +133,11 @@ pub trait Decoder<T>: Send + Sync {
 
     /// Vector `v` as packed bits, where it is full and nothing else is to be done to it.
     fn packed(&self, _v: usize) -> Option<Packed<'_, T>> {
+        None
+    }
+
+    /// The same values as words of 64 bits, where they are stored so.
+    fn short(&self) -> Option<&dyn Decoder<u64>> {
         None
     }
 

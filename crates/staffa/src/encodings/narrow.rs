@@ -134,6 +134,10 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
 
     read_by_rows!(T);
 
+    fn short(&self) -> Option<&dyn Decoder<u64>> {
+        self.exceptions.is_empty().then_some(self.values.as_ref())
+    }
+
     fn aggregate(
         &self,
         rows: Option<&Bitmap>,

@@ -230,9 +230,16 @@ pub(super) fn read_plain(
         (0..usize::MAX, 0..total)
     };
     let view_leaves = view_leaves(field.data_type(), node);
+    let flat = match node {
+        Node::Leaf(leaf) => OutputLayout::of(file.leaf(*leaf)?, field.data_type()),
+        _ => OutputLayout::default(),
+    };
     let decode = |leaf| {
-        let views = view_leaves.binary_search(&leaf).is_ok();
-        let layout = OutputLayout { views, past_cache };
+        let layout = OutputLayout {
+            views: view_leaves.binary_search(&leaf).is_ok(),
+            past_cache,
+            ..flat
+        };
         ChunkReader::new(file, leaf, row_group)?.decode(blocks.clone(), layout)
     };
     // One thread decodes a leaf when it is needed: less is in memory at once.

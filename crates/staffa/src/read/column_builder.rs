@@ -3,6 +3,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use arrow_buffer::Buffer;
+use arrow_schema::DataType;
 use bytes::Bytes;
 use rayon::prelude::*;
 use staffa_kernels::{PlainStrings, PoolBuf, StringViews};
@@ -23,13 +24,37 @@ use crate::values::{Bitmap, DecodedLeaf, DecodedValues, PhysicalType, for_words}
 pub(crate) struct OutputLayout {
     /// Strings as views.
     pub views: bool,
+    /// Decimals of 128 bits as words of 64 bits.
+    pub short: bool,
     /// Writes past the processor's caches, for output that is larger than they are.
     pub past_cache: bool,
+}
+
+impl OutputLayout {
+    /// That of a leaf in an array of this type.
+    pub fn of(leaf: &Leaf, ty: &DataType) -> Self {
+        Self {
+            views: matches!(ty, DataType::Utf8View | DataType::BinaryView),
+            short: matches!(ty, DataType::Decimal64(..)) && leaf.ty == Some(PhysicalType::U128),
+            past_cache: false,
+        }
+    }
+
+    /// The type of the words of a leaf.
+    fn ty(self, leaf: &Leaf) -> Option<PhysicalType> {
+        if self.short {
+            Some(PhysicalType::U64)
+        } else {
+            leaf.ty
+        }
+    }
 }
 
 /// Builds the output of one leaf.
 pub(crate) struct ColumnBuilder<'a> {
     leaf: &'a Leaf,
+    /// Of the output.
+    ty: Option<PhysicalType>,
     past_cache: bool,
     cx: Scratch,
     /// Values of the finished output.
@@ -62,8 +87,9 @@ impl<'a> ColumnBuilder<'a> {
         layout: OutputLayout,
     ) -> Result<Self> {
         let len = blocks.clone().map(|block| block.values).sum();
-        let output = if leaf.ty != Some(PhysicalType::Bytes) {
-            Output::of_width(leaf, len)?
+        let ty = layout.ty(leaf);
+        let output = if ty != Some(PhysicalType::Bytes) {
+            Output::of_width(ty, len)?
         } else if layout.views {
             Output::views(leaf, len, layout.past_cache)?
         } else {
@@ -72,15 +98,16 @@ impl<'a> ColumnBuilder<'a> {
             let missing = || Error::limit(format!("no memory for strings of {bytes} bytes"));
             Output::Strings(strings.ok_or_else(missing)?)
         };
-        Ok(Self::new(leaf, len, output, layout.past_cache))
+        Ok(Self::new(leaf, len, output, layout))
     }
 
     /// For some rows of some blocks.
-    pub fn of_rows(leaf: &'a Leaf, rows: usize, views: bool) -> Result<Self> {
-        let output = if leaf.ty != Some(PhysicalType::Bytes) {
-            Output::of_width(leaf, rows)?
-        } else if views {
-            Output::views(leaf, rows, false)?
+    pub fn of_rows(leaf: &'a Leaf, rows: usize, layout: OutputLayout) -> Result<Self> {
+        let ty = layout.ty(leaf);
+        let output = if ty != Some(PhysicalType::Bytes) {
+            Output::of_width(ty, rows)?
+        } else if layout.views {
+            Output::views(leaf, rows, layout.past_cache)?
         } else {
             let width = offset_bytes(leaf);
             let mut offsets = memory((rows + 1) * width)?;
@@ -88,13 +115,14 @@ impl<'a> ColumnBuilder<'a> {
             first.ok_or_else(more_rows)?.fill(0);
             Output::Appended(offsets, Appended::default())
         };
-        Ok(Self::new(leaf, rows, output, false))
+        Ok(Self::new(leaf, rows, output, layout))
     }
 
-    fn new(leaf: &'a Leaf, len: usize, output: Output, past_cache: bool) -> Self {
+    fn new(leaf: &'a Leaf, len: usize, output: Output, layout: OutputLayout) -> Self {
         Self {
             leaf,
-            past_cache,
+            ty: layout.ty(leaf),
+            past_cache: layout.past_cache,
             cx: Scratch::default(),
             len,
             at: 0,
@@ -106,12 +134,13 @@ impl<'a> ColumnBuilder<'a> {
 
     /// Appends all values of a block.
     pub fn push(&mut self, block: &Block<'_>) -> Result<()> {
+        let short = short(self.ty, self.leaf, block)?;
+        let block = short.as_ref().unwrap_or(block);
         let size = BlockSize {
             values: block.len,
             string_bytes: block.string_bytes,
         };
-        let (ty, past_cache, mut cx) =
-            (self.leaf.ty, self.past_cache, std::mem::take(&mut self.cx));
+        let (ty, past_cache, mut cx) = (self.ty, self.past_cache, std::mem::take(&mut self.cx));
         let mut bits = Bitmap::default();
         for slot in self.slots(std::iter::once(size))? {
             bits = slot.fill(block, ty, past_cache, &mut cx)?;
@@ -132,12 +161,14 @@ impl<'a> ColumnBuilder<'a> {
         if blocks.is_shared() {
             self.share_table(&blocks.open(0)?).map_err(|e| at(e, 0))?;
         }
-        let (ty, past_cache) = (self.leaf.ty, self.past_cache);
+        let (ty, leaf, past_cache) = (self.ty, self.leaf, self.past_cache);
         let fill = |cx: &mut Scratch, (i, slot): (usize, Slot<'_>)| {
             let block = blocks.open(i)?;
+            let short = short(ty, leaf, &block)?;
             let bits = slot
-                .fill(&block, ty, past_cache, cx)
+                .fill(short.as_ref().unwrap_or(&block), ty, past_cache, cx)
                 .map_err(|e| at(e, i))?;
+            drop(short);
             Ok((block.validity, bits))
         };
         let slots = self.slots(blocks.sizes())?.into_par_iter().enumerate();
@@ -156,6 +187,8 @@ impl<'a> ColumnBuilder<'a> {
         if all {
             return self.push(block);
         }
+        let short = short(self.ty, self.leaf, block)?;
+        let block = short.as_ref().unwrap_or(block);
         let (wanted, count) = (block.selected(rows)?, rows.len());
         self.extend_validity(wanted.validity.as_ref(), count);
         let cx = &mut self.cx;
@@ -164,7 +197,7 @@ impl<'a> ColumnBuilder<'a> {
             Output::Bits(bits) => bits.extend(&rows.of(&block.bits()?)),
             Output::Views(views) => push_views(views, block, &wanted, (count, self.len), cx)?,
             Output::Words(words) => {
-                let ty = self.leaf.ty.ok_or_else(wrong_output)?;
+                let ty = self.ty.ok_or_else(wrong_output)?;
                 for_words!(ty, T => {
                     let out = words.words_mut::<T>().get_mut(self.at..self.at + count);
                     push_words(out.ok_or_else(more_rows)?, block, &wanted, cx)?;
@@ -260,7 +293,7 @@ impl<'a> ColumnBuilder<'a> {
                 slots.map(|slots| slots.into_iter().map(Slot::Strings).collect())
             }
             Output::Words(words) => {
-                let width = self.leaf.ty.and_then(PhysicalType::width_bytes);
+                let width = self.ty.and_then(PhysicalType::width_bytes);
                 let width = width.ok_or_else(wrong_output)?;
                 let words = words.as_mut_slice().get_mut(self.at * width..);
                 words.and_then(|words| Slot::cut(words, width, blocks))
@@ -307,7 +340,7 @@ impl<'a> ColumnBuilder<'a> {
             Output::Views(views) => DecodedValues::Views(views),
             Output::Strings(strings) => DecodedValues::Strings(strings),
             Output::Words(words) => {
-                let ty = self.leaf.ty.ok_or_else(wrong_output)?;
+                let ty = self.ty.ok_or_else(wrong_output)?;
                 DecodedValues::Words(ty, buffer(words))
             }
             Output::Appended(offsets, strings) => DecodedValues::Bytes {
@@ -325,8 +358,8 @@ impl<'a> ColumnBuilder<'a> {
 
 impl Output {
     /// Memory for values of fixed width.
-    fn of_width(leaf: &Leaf, len: usize) -> Result<Self> {
-        let Some(ty) = leaf.ty else {
+    fn of_width(ty: Option<PhysicalType>, len: usize) -> Result<Self> {
+        let Some(ty) = ty else {
             return Ok(Self::Empty);
         };
         Ok(match ty.width_bytes() {
@@ -341,6 +374,15 @@ impl Output {
         let views = views.ok_or_else(|| Error::limit(format!("no memory for {len} views")))?;
         Ok(Self::Views(views.past_cache(past_cache)))
     }
+}
+
+/// The block with its decimals as words of 64 bits, if the output is.
+fn short<'b>(
+    ty: Option<PhysicalType>,
+    leaf: &Leaf,
+    block: &'b Block<'_>,
+) -> Result<Option<Block<'b>>> {
+    (ty != leaf.ty).then(|| block.short()).transpose()
 }
 
 /// Appends words of some rows of a block.

@@ -158,7 +158,7 @@ impl RowReader<'_> {
     /// The rows of a column as an array of `field`: neither a dictionary nor runs.
     fn plain(&self, column: usize, field: &Field, node: &Node) -> Result<ArrayRef> {
         if let Node::Leaf(leaf) = node {
-            let views = !view_leaves(field.data_type(), node).is_empty();
+            let layout = OutputLayout::of(self.file.leaf(*leaf)?, field.data_type());
             let len = self.groups.iter().map(|group| group.rows.len()).sum();
             return assemble(field, node, len, &mut |_| {
                 let blocks = self
@@ -166,7 +166,7 @@ impl RowReader<'_> {
                     .iter()
                     .map(|group| group.blocks(self.file, *leaf));
                 let blocks = blocks.collect::<Result<Vec<_>>>()?;
-                self.leaf(*leaf, views, blocks.into_iter().flatten(), len)
+                self.leaf(*leaf, layout, blocks.into_iter().flatten(), len)
             });
         }
         let schema = Arc::new(Schema::new(vec![field.clone()]));
@@ -226,24 +226,23 @@ impl RowReader<'_> {
             let (_, values) = found.ok_or_else(|| Error::internal(format!("no leaf {leaf}")))?;
             let block_rows = self.file.chunk(leaf, group.row_group)?.block_rows;
             let blocks = by_block(group.row_group, values, block_rows);
-            self.leaf(
-                leaf,
-                views.binary_search(&leaf).is_ok(),
-                &blocks,
-                values.len(),
-            )
+            let layout = OutputLayout {
+                views: views.binary_search(&leaf).is_ok(),
+                ..OutputLayout::default()
+            };
+            self.leaf(leaf, layout, &blocks, values.len())
         })
     }
 
-    /// Selected values of one leaf, `len` in all, strings as views if asked.
+    /// Selected values of one leaf, `len` in all.
     fn leaf<'b>(
         &self,
         leaf: usize,
-        views: bool,
+        layout: OutputLayout,
         blocks: impl IntoIterator<Item = &'b BlockSelection>,
         len: usize,
     ) -> Result<DecodedLeaf> {
-        let mut out = ColumnBuilder::of_rows(self.file.leaf(leaf)?, len, views)?;
+        let mut out = ColumnBuilder::of_rows(self.file.leaf(leaf)?, len, layout)?;
         let mut last: Option<ChunkReader<'_>> = None;
         for selection in blocks {
             let reader = match last.take() {

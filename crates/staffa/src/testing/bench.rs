@@ -128,7 +128,7 @@ impl OpenColumn {
             };
             let layout = OutputLayout {
                 views: true,
-                past_cache: false,
+                ..OutputLayout::default()
             };
             let leaf = self.file.leaf(self.leaf)?;
             let mut out = ColumnBuilder::of_blocks(leaf, std::iter::once(size), layout)?;

@@ -9,6 +9,7 @@ use super::plan::{Filter, RowTest, ScanPlan};
 use super::queue::TaskQueue;
 use super::row_numbers::RowNumbers;
 use super::{Scan, Steps, schema_for};
+use crate::arrow::with_short_decimals;
 use crate::error::{Error, Result};
 use crate::predicate::Predicate;
 use crate::read::File;
@@ -121,6 +122,9 @@ impl Scan {
         }
         if !self.run_ends.is_empty() {
             schema = Arc::new(with_run_ends(&schema, &self.run_ends)?);
+        }
+        if self.short_decimals {
+            schema = Arc::new(with_short_decimals(&schema));
         }
         Ok(schema)
     }
