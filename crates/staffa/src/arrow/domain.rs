@@ -1,7 +1,7 @@
 //! The domains of types: which words are values of a decimal, a time of day, a date. FORMAT.md,
 //! section 4.
 
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DECIMAL64_MAX_PRECISION, DataType, TimeUnit};
 use staffa_kernels::U256;
 
 use crate::format::{Bounds, ZoneMap};
@@ -62,6 +62,11 @@ impl Domain {
             }
             Self::WholeDays => format!("whole days, multiples of {DAY} milliseconds,"),
         }
+    }
+
+    /// Whether 64 bits hold every value: decimals of up to 18 digits.
+    pub(crate) fn is_short(self) -> bool {
+        matches!(self, Self::Digits(digits) if digits <= DECIMAL64_MAX_PRECISION)
     }
 
     /// The smallest and the largest value, of a domain without gaps within 128 bits.

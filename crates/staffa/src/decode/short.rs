@@ -2,7 +2,7 @@
 
 use staffa_kernels::VECTOR;
 
-use super::{Decoder, Rows, Scratch, corrupt_if};
+use super::{Decoder, Range, Rows, Scratch, corrupt_if, filter_vectors};
 use crate::error::{Error, Result};
 use crate::values::Bitmap;
 
@@ -76,5 +76,61 @@ impl Decoder<u64> for ShortWords<'_> {
         }
         let mut parts = rows.chunks(VECTOR).zip(out.chunks_mut(VECTOR));
         parts.try_for_each(|(rows, out)| self.read(Rows::At(rows), cx, out))
+    }
+
+    fn filter(&self, range: &Range<u64>, cx: &mut Scratch) -> Result<Bitmap> {
+        match self.wide.short() {
+            Some(short) => short.filter(range, cx),
+            None => filter_vectors(self, range, cx),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Words(Vec<u128>);
+
+    impl Decoder<u128> for Words {
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+
+        fn vector(&self, v: usize, _: &mut Scratch, out: &mut [u128]) -> Result<()> {
+            out.copy_from_slice(&self.0[v * VECTOR..][..out.len()]);
+            Ok(())
+        }
+    }
+
+    /// A word of more bits is an error if it is valid, on any row and by any way.
+    #[test]
+    fn words_of_more_bits_are_refused_unless_their_row_is_null() {
+        for row in [0, 1_023, 1_024, 2_999] {
+            for wide in [1 << 63, (-1_i128 << 64).cast_unsigned(), u128::MAX >> 1] {
+                let mut words: Vec<u128> =
+                    (0..3_000).map(|i| (i - 9_i128).cast_unsigned()).collect();
+                words[row] = wide;
+                let (wide, mut cx) = (&Words(words) as &dyn Decoder<u128>, Scratch::default());
+                let mut validity = Bitmap::filled(row, true);
+                validity.extend(&Bitmap::filled(3_000 - row, false));
+                let all = Bitmap::filled(3_000, true);
+                for (validity, fits) in
+                    [(None, false), (Some(&all), false), (Some(&validity), true)]
+                {
+                    let short = ShortWords { wide, validity };
+                    let v = row / VECTOR;
+                    let mut out = vec![0; crate::values::vector_len(3_000, v)];
+                    assert_eq!(short.vector(v, &mut cx, &mut out).is_ok(), fits);
+                    let rows: Vec<u32> = (0..3_000).collect();
+                    let mut out = vec![0; 3_000];
+                    assert_eq!(short.take(&rows, &mut cx, &mut out).is_ok(), fits);
+                    let others = (0..3_000).filter(|i| *i != row);
+                    assert!(!fits || others.clone().all(|i| out[i] == (i as u64).wrapping_sub(9)));
+                    let range = Range::between(0, 7);
+                    assert_eq!(short.filter(&range, &mut cx).is_ok(), fits);
+                }
+            }
+        }
     }
 }

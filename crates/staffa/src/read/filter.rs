@@ -80,6 +80,21 @@ pub(super) fn rows_where(node: &Node, block: &Block<'_>, leaf: &Leaf) -> Result<
             decoder.filter(&test, block.string_bytes, &mut cx)?
         }
         (Some(AnyDecoder::Bits(_) | AnyDecoder::Bytes(_)), _) => return Ok(None),
+        (Some(AnyDecoder::U128(_)), Value::Int(value)) if leaf.domain.is_short() => {
+            let short = block.short()?;
+            let Some(AnyDecoder::U64(decoder)) = &short.values else {
+                return Ok(None);
+            };
+            let value = value.as_i128();
+            match i64::try_from(value) {
+                Ok(word) => {
+                    let range = decode::Range::of(op, word.cast_unsigned(), leaf.kind);
+                    decoder.filter(&range, &mut cx)?
+                }
+                // All words are less or all are greater.
+                Err(_) => Bitmap::filled(decoder.len(), holds(op, 0.cmp(&value))),
+            }
+        }
         (Some(decoder), value) => {
             let Some(ty) = leaf.ty else { return Ok(None) };
             let found = for_ints!(ty, T => words::<T>(typed(decoder)?, op, value, leaf.kind, &mut cx)?, _ => None);

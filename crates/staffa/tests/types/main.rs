@@ -10,6 +10,7 @@
 mod checks;
 #[path = "../common/mod.rs"]
 mod common;
+mod decimals;
 mod edges;
 mod stored;
 
