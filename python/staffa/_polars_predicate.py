@@ -123,7 +123,8 @@ class _Reader:
         if name == "IsBetween":
             above, below = _BOUNDS[options["closed"]]
             return self._compare(above, inputs[0], inputs[1]) & self._compare(below, inputs[0], inputs[2])
-        _expect(name == "IsIn" and options == {"nulls_equal": False} and not pa.types.is_floating(field.type))
+        inexact = pa.types.is_floating(field.type) or pa.types.is_decimal(field.type)
+        _expect(name == "IsIn" and options == {"nulls_equal": False} and not inexact)
         values = _listed(inputs[1]).drop_null().cast(field.type)
         _expect(0 < len(values) <= _LONGEST_LIST)
         # Not `isin`, which is false for NULL; Polars returns NULL.

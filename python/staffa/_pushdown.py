@@ -17,6 +17,7 @@ import math
 import re
 import struct
 from collections.abc import Callable
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -62,6 +63,8 @@ def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -
     (('and', [('starts_with', ('s', 'x')), ('like', ('s', '%50\\%'))]), True)
     >>> translate(pc.match_like(pc.field("s"), "x_%"), schema, {"a", "s"})
     (('like', ('s', 'x_%')), True)
+    >>> translate(pc.field("m") < Decimal("1.50"), pa.schema({"m": pa.decimal128(9, 2)}), {"m"})
+    (('<', ('m', '1.50')), True)
     """
     text = text_of(expression)
     # Substrait has no such option.
@@ -259,6 +262,14 @@ def _timestamp(microseconds: int) -> str:
     return f"{moment.isoformat()}Z"
 
 
+def _decimal(data: memoryview) -> str:
+    """Literal.Decimal { value = 1: 16 bytes, precision = 2, scale = 3 }."""
+    literal = _message(data)
+    value = int.from_bytes(_only(literal, 1), "little", signed=True)
+    digits = tuple(int(digit) for digit in str(abs(value)))
+    return f"{Decimal((int(value < 0), digits, -_signed(literal.get(3, [0])[0]))):f}"
+
+
 # Substrait's names: the predicate, and the conversion of the text.
 _TEXT_TESTS: dict[str, tuple[str, Callable[[str], str]]] = {
     "starts_with": ("starts_with", str),
@@ -269,13 +280,14 @@ _TEXT_TESTS: dict[str, tuple[str, Callable[[str], str]]] = {
 TYPES = (
     pa.types.is_boolean,
     pa.types.is_date32,
+    pa.types.is_decimal128,
     pa.types.is_float32,
     pa.types.is_float64,
     pa.types.is_integer,
     is_microseconds,
     is_text,
 )
-# Expression.Literal: boolean, i8, i16, i32, i64, fp32, fp64, string, timestamp, date, timestamp_tz.
+# Expression.Literal: boolean, i8, i16, i32, i64, fp32, fp64, string, timestamp, date, decimal, timestamp_tz.
 _LITERALS: dict[int, tuple[Callable[[pa.DataType], bool], type, Callable[[Any], Any]]] = {
     1: (pa.types.is_boolean, int, bool),
     2: (pa.types.is_integer, int, _signed),
@@ -287,6 +299,7 @@ _LITERALS: dict[int, tuple[Callable[[pa.DataType], bool], type, Callable[[Any], 
     12: (is_text, memoryview, lambda data: bytes(data).decode()),
     14: (is_microseconds, int, _timestamp),
     16: (pa.types.is_date32, int, _date),
+    24: (pa.types.is_decimal128, memoryview, _decimal),
     27: (is_microseconds, int, _timestamp),
 }
 

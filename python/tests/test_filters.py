@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
+import operator
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -49,6 +51,8 @@ TEXTS = {
     "z = '2024-07-01T13:00:00'": F("z") == pa.scalar(dt.datetime(2024, 7, 1, 12, tzinfo=dt.timezone.utc)),
     "z = '2024-07-01T12:00:00Z'": F("z") == pa.scalar(dt.datetime(2024, 7, 1, 12, tzinfo=dt.timezone.utc)),
     "m = 0.1": F("m") == Decimal("0.10"),
+    "m >= 2": F("m") >= Decimal(2),
+    "m in (2, 9.99)": F("m").isin([Decimal("2.00"), Decimal("9.99")]),
     "m > '1.5'": F("m") > Decimal("1.5"),
     "b = 'ab'": F("b") == b"ab",
     "b starts with 'a'": pc.starts_with(F("b"), b"a"),
@@ -81,6 +85,27 @@ def test_text_and_lists(way: str, path: Path) -> None:
         assert WAYS[way](path, filter)["i"].to_pylist() == expected, filter
         assert WAYS[way](path, expression)["i"].to_pylist() == expected, expression
         assert staffa.open(path).count_rows(filter) == len(expected)
+
+
+def test_decimals_compare_exactly(path: Path) -> None:
+    """Literals of more digits than the column, and at the edges of 64 bits."""
+    edges = [0, 1, -1, 99, 10**17, 10**18 - 1, 1 - 10**18, 2**63, -(2**63), 10**20]
+    literals = [Decimal(word).scaleb(-scale) for word in edges for scale in (0, 2, 3, 9)]
+    compared = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+    for digits, scale in [(18, 2), (15, 0), (38, 9)]:
+        words = [Decimal(word).scaleb(-scale) for word in edges if abs(word) < 10**digits]
+        values = [*words, None] * 50
+        table = pa.table({"m": pa.array(values, pa.decimal128(digits, scale)), "i": range(len(values))})
+        staffa.write_table(table, path)
+        file = staffa.open(path)
+        for literal, compare in itertools.product(literals, compared):
+            filter = compare(F("m"), literal)
+            try:
+                table.filter(filter)
+            except pa.ArrowInvalid:
+                continue  # No decimal of pyarrow holds both.
+            expected = [row for row, value in enumerate(values) if value is not None and compare(value, literal)]
+            assert file.to_table(filter=filter)["i"].to_pylist() == expected, (filter, digits, scale)
 
 
 BINARY = {
