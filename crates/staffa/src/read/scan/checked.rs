@@ -116,14 +116,14 @@ impl Scan {
                 "column {name:?}: as a dictionary or as runs, not as both"
             )));
         }
-        let mut schema = schema_for(self.file.schema(), self.string_views);
+        let mut schema = schema_for(self.file.schema(), self.types.string_views);
         if !self.dictionaries.is_empty() {
             schema = Arc::new(with_dictionaries(&schema, &self.dictionaries)?);
         }
         if !self.run_ends.is_empty() {
             schema = Arc::new(with_run_ends(&schema, &self.run_ends)?);
         }
-        if self.short_decimals {
+        if self.types.short_decimals {
             schema = Arc::new(with_short_decimals(&schema));
         }
         Ok(schema)

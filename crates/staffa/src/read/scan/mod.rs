@@ -58,8 +58,7 @@ pub struct Scan {
     offset: u64,
     limit: Option<u64>,
     batch_rows: usize,
-    string_views: bool,
-    short_decimals: bool,
+    types: ReadTypes,
     dictionaries: Vec<String>,
     run_ends: Vec<String>,
     threads: Option<usize>,
@@ -73,6 +72,13 @@ pub struct Scan {
     cancel: Cancel,
 }
 
+/// Types in which columns are read, other than those of the schema.
+#[derive(Debug, Clone, Copy, Default)]
+struct ReadTypes {
+    string_views: bool,
+    short_decimals: bool,
+}
+
 impl Scan {
     pub(crate) fn new(file: File) -> Self {
         Self {
@@ -82,8 +88,7 @@ impl Scan {
             offset: 0,
             limit: None,
             batch_rows: STEP_ROWS,
-            string_views: false,
-            short_decimals: false,
+            types: ReadTypes::default(),
             dictionaries: Vec::new(),
             run_ends: Vec::new(),
             threads: None,
@@ -169,7 +174,7 @@ impl Scan {
     /// Strings and binaries as views.
     #[must_use]
     pub fn string_views(mut self, on: bool) -> Self {
-        self.string_views = on;
+        self.types.string_views = on;
         self
     }
 
@@ -192,7 +197,7 @@ impl Scan {
     /// ```
     #[must_use]
     pub fn short_decimals(mut self, on: bool) -> Self {
-        self.short_decimals = on;
+        self.types.short_decimals = on;
         self
     }
 
