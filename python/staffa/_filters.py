@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from decimal import Decimal
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
@@ -139,9 +140,9 @@ class _Columns:
             if isinstance(value, float) and pa.types.is_decimal(data_type):
                 # The shortest decimal that reads as the float: 0.1 means a tenth.
                 return pa.scalar(Decimal(repr(value)))
-            if isinstance(value, int) and not isinstance(value, bool) and pa.types.is_decimal(data_type):
+            if isinstance(value, Integral) and not isinstance(value, bool) and pa.types.is_decimal(data_type):
                 # pyarrow gives a whole number 19 digits, and then has no room for the scale of the column.
-                return pa.scalar(Decimal(value))
+                return pa.scalar(Decimal(int(value)))
             if isinstance(value, str) and _is_binary(data_type):
                 return pa.scalar(value.encode(), data_type)
             if isinstance(value, str) and pa.types.is_decimal(data_type):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -24,6 +25,7 @@ NULL_VALUES = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 1], pa.int8()
 RUNS = pc.run_end_encode(pa.array([True, True, False, None]))
 RUN_WORDS = pa.RunEndEncodedArray.from_arrays([1, 4], pa.array(["one", "more"]).dictionary_encode())
 HALVES = pa.array([0.5, None, 2.0, -0.0], pa.float16())
+DECIMALS = pa.array([Decimal("1.50"), Decimal("1.50"), None, Decimal("-9.99")], pa.decimal128(18, 2))
 INNER = {
     "words": WORDS,
     "nothing": NOTHING,
@@ -32,6 +34,10 @@ INNER = {
     "runs of words": RUN_WORDS,
     "halves": HALVES,
     "numbers": pa.array([1, 2, None, 4]).dictionary_encode(),
+    "decimals": pa.array(
+        [Decimal("1.50"), None, Decimal("-9.99"), Decimal("1.50")], pa.decimal128(9, 2)
+    ).dictionary_encode(),
+    "runs of decimals": pc.run_end_encode(pa.array([Decimal(7), Decimal(7), None, Decimal(-7)], pa.decimal128(18, 0))),
 }
 
 
@@ -75,6 +81,19 @@ def test_dictionaries_and_run_ends_at_all_levels(name: str, con: duckdb.DuckDBPy
         assert con.execute(f"SELECT count(*), count(c) FROM '{path}' WHERE i >= 0").fetchall() == [
             (len(column), len(column) - expected.count(None))
         ], place
+
+
+@pytest.mark.parametrize("digits", [1, 4, 5, 9, 10, 18, 19, 38])
+def test_decimals_of_every_width(digits: int, con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    most, least = Decimal("9" * digits), Decimal("-" + "9" * digits)
+    values = [most, least, None, Decimal(0), Decimal(-1)] * 900
+    staffa.write_table(pa.table({"i": range(len(values)), "d": pa.array(values, pa.decimal128(digits, 0))}), path)
+    assert [value for (value,) in con.execute(f"SELECT d FROM '{path}' ORDER BY i").fetchall()] == values
+    assert con.execute(f"SELECT DISTINCT typeof(d) FROM '{path}'").fetchall() == [(f"DECIMAL({digits},0)",)]
+    for literal in (most, least, Decimal(0)):
+        expected = [sum(value is not None and value < literal for value in values), values.count(literal)]
+        found = [con.execute(f"SELECT count(*) FROM '{path}' WHERE d {op} {literal}").fetchone() for op in ("<", "=")]
+        assert found == [(count,) for count in expected], literal
 
 
 DAY = 86_400

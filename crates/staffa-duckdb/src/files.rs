@@ -38,7 +38,7 @@ pub(crate) struct FileSet {
     pub(crate) files: Vec<SourceFile>,
     /// The columns of all files, as they are stored where all agree, then those that are constant in a file.
     pub(crate) schema: SchemaRef,
-    /// The schema for DuckDB: strings as views, dictionaries and run-ends decoded.
+    /// The schema for DuckDB: strings as views, dictionaries and run-ends decoded, decimals of up to 18 digits in 64 bits.
     pub(crate) output_schema: SchemaRef,
     pub(crate) rows: u64,
 }

@@ -61,7 +61,7 @@ fn unfolded(ty: &DataType) -> DataType {
     }
 }
 
-/// The batch in the types of a schema that [`field`] made.
+/// The batch in the types of a schema that [`field`] and [`short`] made.
 pub(crate) fn batch(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
     let columns = batch.columns().iter().zip(schema.fields());
     let fits = |(array, field): (&ArrayRef, &FieldRef)| array.data_type() == field.data_type();
@@ -72,7 +72,8 @@ pub(crate) fn batch(batch: RecordBatch, schema: &SchemaRef) -> Result<RecordBatc
     RecordBatch::try_new(schema.clone(), arrays.collect::<Result<_, _>>()?)
 }
 
-/// The values of a column in a type that [`field`] made, or in one that holds more.
+/// The values of a column in a type that [`field`] and [`short`] made, or in one that holds more. A value that does not
+/// fit is an error.
 pub(crate) fn column(array: &ArrayRef, ty: &DataType) -> Result<ArrayRef, ArrowError> {
     if array.data_type() == ty {
         return Ok(array.clone());

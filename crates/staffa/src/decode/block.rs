@@ -114,7 +114,7 @@ impl<'a> Block<'a> {
                 wide: wide.as_ref(),
                 validity: self.validity.as_ref().filter(|_| !self.compacted),
             }))),
-            Some(_) => return Err(Error::corrupt("decimals of 128 bits expected")),
+            Some(_) => return Err(Error::internal("decimals of 128 bits expected")),
         };
         Ok(Block {
             validity: self.validity.clone(),

@@ -2,7 +2,8 @@
 //!
 //! A comparison with a literal is a range of words. A dictionary tests each entry once and filters
 //! its codes, runs test each run once, a frame of reference tests a vector once that lies inside or
-//! outside of the range. Otherwise a vector is decoded and compared while it is in the L1 cache.
+//! outside of the range. Otherwise a vector is decoded and compared while it is in the L1 cache: so are decimals of
+//! 128 bits, unless they are stored as words of 64 bits.
 
 use memchr::memmem::Finder;
 use staffa_kernels::{VECTOR, begin_with, in_range, in_set, order_floats, sum_u32};

@@ -230,7 +230,8 @@ pub(super) fn read_plain(
         (0..usize::MAX, 0..total)
     };
     let view_leaves = view_leaves(field.data_type(), node);
-    let flat = match node {
+    // Within nested columns, leaves have no type of their own here.
+    let of_leaf = match node {
         Node::Leaf(leaf) => OutputLayout::of(file.leaf(*leaf)?, field.data_type()),
         _ => OutputLayout::default(),
     };
@@ -238,7 +239,7 @@ pub(super) fn read_plain(
         let layout = OutputLayout {
             views: view_leaves.binary_search(&leaf).is_ok(),
             past_cache,
-            ..flat
+            ..of_leaf
         };
         ChunkReader::new(file, leaf, row_group)?.decode(blocks.clone(), layout)
     };

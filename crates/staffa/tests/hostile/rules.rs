@@ -100,6 +100,36 @@ fn values_out_of_their_domain_are_refused() {
     }
 }
 
+/// Decimals in 64 bits, where bounds hide a value of more bits: read, filtered, taken; NULLs are not looked at.
+#[test]
+fn decimals_of_more_than_64_bits_are_not_cut() {
+    let _turn = turn();
+    let one_value = Decimal128Array::from(vec![1]).with_precision_and_scale(2, 0);
+    let array: ArrayRef = Arc::new(one_value.unwrap());
+    for bad in [1_i128 << 64 | 5, 1 << 63, -1 << 64, i128::MIN, i128::MAX] {
+        let words = [5, bad].map(i128::to_le_bytes);
+        let tree = plain(5, &[&words[0], &words[1]]);
+        let nulls = [&[2, 3][..], &node(11, 0, 2, &[1], &[]), &tree].concat();
+        let blocks = [(block(2, None, &tree), 0, false), (nulls, 1, true)];
+        for (block, nulls, holds) in blocks {
+            let mut parts = parts_of(array.clone());
+            // From 0 to 99.
+            parts.set_block(0, &[], (2, &block), 0, &[nulls, 5, 2, 1, 0, 1, 99]);
+            parts.set_rows(2);
+            let file = File::from_bytes(parts.file()).unwrap();
+            let rows = |scan: staffa::Scan| {
+                let batches: Result<Vec<RecordBatch>> = scan.reader()?.collect();
+                Ok::<_, Error>(batches?.iter().map(RecordBatch::num_rows).sum::<usize>())
+            };
+            let filter: staffa::Predicate = "a = 5".parse().unwrap();
+            let short = file.scan().short_decimals(true);
+            assert_eq!(rows(short.clone()).ok(), holds.then_some(2), "{bad}");
+            assert_eq!(rows(short.filter(filter.clone())).ok(), holds.then_some(1));
+            assert_eq!(rows(file.scan().filter(filter)).ok(), holds.then_some(1));
+        }
+    }
+}
+
 /// The writer names column, row, value and what was expected.
 #[test]
 fn the_writer_refuses_values_out_of_their_domain() {

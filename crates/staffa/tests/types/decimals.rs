@@ -9,7 +9,7 @@ use super::*;
 
 const ROWS: usize = 5_000;
 
-/// Columns whose blocks are narrow, with exceptions of 128 bits, a dictionary, runs, constant, without values.
+/// Columns that are narrow, dictionaries, runs and constant; of more than 18 digits, with exceptions of 128 bits.
 fn columns(nulls: usize) -> RecordBatch {
     let column = |digits: u8, value: &dyn Fn(usize) -> i128| {
         let is_null = |i: usize| nulls > 0 && i % nulls == 1;

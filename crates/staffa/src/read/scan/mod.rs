@@ -179,8 +179,8 @@ impl Scan {
     }
 
     /// Columns of decimals of up to 18 digits as [`DataType::Decimal64`](arrow_schema::DataType::Decimal64),
-    /// where the schema has 128 bits for them: half the memory, and no step that widens them. Decimals inside
-    /// lists, structs and maps stay as they are.
+    /// where the schema has 128 bits for them: half the memory, and where they are stored in 64 bits, no step that
+    /// widens them. Decimals in lists, structs and maps, dictionaries and runs stay as they are.
     ///
     /// ```
     /// # use std::sync::Arc;
