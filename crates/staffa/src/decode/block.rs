@@ -110,10 +110,14 @@ impl<'a> Block<'a> {
     pub fn short(&self) -> Result<Block<'_>> {
         let values = match &self.values {
             None => None,
-            Some(AnyDecoder::U128(wide)) => Some(AnyDecoder::U64(Box::new(ShortWords {
-                wide: wide.as_ref(),
-                validity: self.validity.as_ref().filter(|_| !self.compacted),
-            }))),
+            Some(AnyDecoder::U128(wide)) => {
+                let words = || {
+                    let validity = self.validity.as_ref().filter(|_| !self.compacted);
+                    let wide = wide.as_ref();
+                    Box::new(ShortWords { wide, validity }) as _
+                };
+                Some(AnyDecoder::U64(wide.short()?.unwrap_or_else(words)))
+            }
             Some(_) => return Err(Error::internal("decimals of 128 bits expected")),
         };
         Ok(Block {

@@ -45,6 +45,7 @@ pub use scratch::Scratch;
 pub(crate) use scratch::vector_places;
 pub(crate) use selection::{ChunkSelection, Selection, prefers_bitmap};
 pub use shared_dictionary::SharedDictionary;
+pub(crate) use short::short_words;
 use staffa_kernels::{BytesDict, Int, Packed, U256, ViewStrings, Word};
 pub use stream::StreamOf;
 pub(crate) use stream::check_places;
@@ -137,8 +138,8 @@ pub trait Decoder<T>: Send + Sync {
     }
 
     /// The same values as words of 64 bits, where they are stored so.
-    fn short(&self) -> Option<&dyn Decoder<u64>> {
-        None
+    fn short(&self) -> Result<Option<Box<dyn Decoder<u64> + '_>>> {
+        Ok(None)
     }
 
     /// All values as runs, where they are stored so.
@@ -168,6 +169,54 @@ pub trait Decoder<T>: Send + Sync {
         T: Word,
     {
         aggregate_vectors(self, rows, into, cx)
+    }
+}
+
+impl<T, D: Decoder<T> + ?Sized> Decoder<T> for &D {
+    fn len(&self) -> usize {
+        (**self).len()
+    }
+
+    fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
+        (**self).vector(v, cx, out)
+    }
+
+    fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()>
+    where
+        T: Word,
+    {
+        (**self).take(rows, cx, out)
+    }
+
+    fn packed(&self, v: usize) -> Option<Packed<'_, T>> {
+        (**self).packed(v)
+    }
+
+    fn short(&self) -> Result<Option<Box<dyn Decoder<u64> + '_>>> {
+        (**self).short()
+    }
+
+    fn runs(&self) -> Result<Option<Runs<'_, T>>> {
+        (**self).runs()
+    }
+
+    fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
+    where
+        T: Integer,
+    {
+        (**self).filter(range, cx)
+    }
+
+    fn aggregate(
+        &self,
+        rows: Option<&Bitmap>,
+        into: &mut dyn Aggregator<T>,
+        cx: &mut Scratch,
+    ) -> Result<()>
+    where
+        T: Word,
+    {
+        (**self).aggregate(rows, into, cx)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Decimals of 128 bits as words of 64 bits.
 
-use staffa_kernels::VECTOR;
+use staffa_kernels::{PoolVec, VECTOR};
 
-use super::{Decoder, Range, Rows, Scratch, corrupt_if, filter_vectors};
+use super::{Decoder, Rows, Scratch, corrupt_if, words};
 use crate::error::{Error, Result};
-use crate::values::Bitmap;
+use crate::values::{Bitmap, Values};
 
 /// Decodes signed words of 128 bits as their low 64 bits; a valid one that these do not hold is an error.
 pub(crate) struct ShortWords<'a> {
@@ -64,30 +64,32 @@ impl Decoder<u64> for ShortWords<'_> {
     }
 
     fn vector(&self, v: usize, cx: &mut Scratch, out: &mut [u64]) -> Result<()> {
-        match self.wide.short() {
-            Some(short) => short.vector(v, cx, out),
-            None => self.read(Rows::Vector(v), cx, out),
-        }
+        self.read(Rows::Vector(v), cx, out)
     }
 
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [u64]) -> Result<()> {
-        if let Some(short) = self.wide.short() {
-            return short.take(rows, cx, out);
-        }
         let mut parts = rows.chunks(VECTOR).zip(out.chunks_mut(VECTOR));
         parts.try_for_each(|(rows, out)| self.read(Rows::At(rows), cx, out))
     }
+}
 
-    fn filter(&self, range: &Range<u64>, cx: &mut Scratch) -> Result<Bitmap> {
-        match self.wide.short() {
-            Some(short) => short.filter(range, cx),
-            None => filter_vectors(self, range, cx),
-        }
+/// Words of 128 bits as those of 64; `None` where one does not fit, or for other words.
+pub(crate) fn short_words(values: Values<'_>) -> Result<Option<PoolVec<u64>>> {
+    let Values::U128(wide) = values else {
+        return Ok(None);
+    };
+    let mut short = words(wide.len())?;
+    let mut beyond = 0;
+    for (short, wide) in short.iter_mut().zip(wide) {
+        *short = *wide as u64;
+        beyond |= lost(*wide);
     }
+    Ok((beyond == 0).then_some(short))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Range;
     use super::*;
 
     struct Words(Vec<u128>);

@@ -134,8 +134,9 @@ impl<T: Widen> Decoder<T> for Widened<'_, T> {
 
     read_by_rows!(T);
 
-    fn short(&self) -> Option<&dyn Decoder<u64>> {
-        self.exceptions.is_empty().then_some(self.values.as_ref())
+    fn short(&self) -> Result<Option<Box<dyn Decoder<u64> + '_>>> {
+        let short = || Box::new(self.values.as_ref()) as _;
+        Ok(self.exceptions.is_empty().then(short))
     }
 
     fn aggregate(

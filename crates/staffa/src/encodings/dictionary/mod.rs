@@ -13,12 +13,13 @@
 mod order;
 
 use order::{reordered, size, size_as_found};
-use staffa_kernels::gather;
+use staffa_kernels::{VECTOR, gather};
 
 use super::codes::CodedStrings;
 use super::prelude::*;
 use crate::decode::{
     Aggregator, Entries, LazyStrings, LazyWords, Range, aggregate_codes, filter_codes, no_code,
+    short_words,
 };
 use crate::values::{OwnedValues, for_words};
 
@@ -164,6 +165,19 @@ impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
     }
 
     read_by_rows!(T);
+
+    fn short(&self) -> Result<Option<Box<dyn Decoder<u64> + '_>>> {
+        // No more of them than cost nothing beside a row.
+        if T::TYPE != PhysicalType::U128 || self.values.len() > VECTOR {
+            return Ok(None);
+        }
+        let short = short_words(T::values(self.values.all()?))?;
+        Ok(short.map(|values| {
+            let codes = Box::new(self.codes.as_ref());
+            let values = Entries::Own(LazyWords::decoded(values));
+            Box::new(CodedWords { codes, values }) as _
+        }))
+    }
 
     fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
     where
