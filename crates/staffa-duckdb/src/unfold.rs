@@ -27,7 +27,8 @@ pub(crate) fn field(field: &Field) -> Field {
     Field::new(field.name(), ty, true).with_metadata(field.metadata().clone())
 }
 
-/// The field with 64 bits for decimals of up to 18 digits, as DuckDB has them.
+/// The field with 64 bits for decimals of up to 18 digits, as [`Scan::short_decimals`](staffa::Scan::short_decimals)
+/// reads them.
 pub(crate) fn short(field: Field) -> Field {
     match *field.data_type() {
         DataType::Decimal128(digits, scale) if digits <= DECIMAL64_MAX_PRECISION => {

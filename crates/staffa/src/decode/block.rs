@@ -106,25 +106,17 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// The block with its decimals of 128 bits as words of 64 bits.
-    pub fn short(&self) -> Result<Block<'_>> {
-        let values = match &self.values {
-            None => None,
-            Some(AnyDecoder::U128(wide)) => {
-                let words = || {
-                    let validity = self.validity.as_ref().filter(|_| !self.compacted);
-                    let wide = wide.as_ref();
-                    Box::new(ShortWords { wide, validity }) as _
-                };
-                Some(AnyDecoder::U64(wide.short()?.unwrap_or_else(words)))
-            }
-            Some(_) => return Err(Error::internal("decimals of 128 bits expected")),
+    /// Decodes decimals of 128 bits as words of 64 bits; `None` for other values.
+    pub fn short(&self) -> Result<Option<Box<dyn Decoder<u64> + '_>>> {
+        let Some(AnyDecoder::U128(wide)) = &self.values else {
+            return Ok(None);
         };
-        Ok(Block {
-            validity: self.validity.clone(),
-            values,
-            ..*self
-        })
+        let words = || {
+            let validity = self.validity.as_ref().filter(|_| !self.compacted);
+            let wide = wide.as_ref();
+            Box::new(ShortWords { wide, validity }) as _
+        };
+        Ok(Some(wide.short()?.unwrap_or_else(words)))
     }
 
     /// Decodes all words into `out`, which has a place for each row; words under NULLs are arbitrary.

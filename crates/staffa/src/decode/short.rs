@@ -20,12 +20,7 @@ impl ShortWords<'_> {
         let wide = buffer.get_mut(..out.len());
         let wide = wide.ok_or_else(|| Error::internal("more values than a vector has"))?;
         rows.decode(self.wide, cx, wide)?;
-        let mut beyond = 0;
-        for (short, wide) in out.iter_mut().zip(wide.iter()) {
-            *short = *wide as u64;
-            beyond |= lost(*wide);
-        }
-        if beyond == 0 {
+        if narrow(wide, out) {
             return Ok(());
         }
         self.check(rows, wide)
@@ -51,6 +46,16 @@ impl ShortWords<'_> {
         }
         Ok(())
     }
+}
+
+/// Copies the low halves of words; returns whether 64 bits hold all of them.
+fn narrow(wide: &[u128], short: &mut [u64]) -> bool {
+    let mut beyond = 0;
+    for (short, wide) in short.iter_mut().zip(wide) {
+        *short = *wide as u64;
+        beyond |= lost(*wide);
+    }
+    beyond == 0
 }
 
 /// 0 where the high half of a word repeats the sign of its low half.
@@ -79,12 +84,7 @@ pub(crate) fn short_words(values: Values<'_>) -> Result<Option<PoolVec<u64>>> {
         return Ok(None);
     };
     let mut short = words(wide.len())?;
-    let mut beyond = 0;
-    for (short, wide) in short.iter_mut().zip(wide) {
-        *short = *wide as u64;
-        beyond |= lost(*wide);
-    }
-    Ok((beyond == 0).then_some(short))
+    Ok(narrow(wide, &mut short).then_some(short))
 }
 
 #[cfg(test)]

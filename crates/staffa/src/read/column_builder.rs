@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use staffa_kernels::{PlainStrings, PoolBuf, StringViews};
 
 use super::block_range::BlockRange;
-use super::slots::{BlockSize, Slot, fill_views_of, likely_bytes, put_ends, typed};
+use super::slots::{BlockSize, Slot, fill_views_of, likely_bytes, put_ends, short, typed};
 use super::threads::threads;
 use crate::arrow::Leaf;
 use crate::decode::{
@@ -134,8 +134,6 @@ impl<'a> ColumnBuilder<'a> {
 
     /// Appends all values of a block.
     pub fn push(&mut self, block: &Block<'_>) -> Result<()> {
-        let short = short(self.ty, self.leaf, block)?;
-        let block = short.as_ref().unwrap_or(block);
         let size = BlockSize {
             values: block.len,
             string_bytes: block.string_bytes,
@@ -161,14 +159,12 @@ impl<'a> ColumnBuilder<'a> {
         if blocks.is_shared() {
             self.share_table(&blocks.open(0)?).map_err(|e| at(e, 0))?;
         }
-        let (ty, leaf, past_cache) = (self.ty, self.leaf, self.past_cache);
+        let (ty, past_cache) = (self.ty, self.past_cache);
         let fill = |cx: &mut Scratch, (i, slot): (usize, Slot<'_>)| {
             let block = blocks.open(i)?;
-            let short = short(ty, leaf, &block)?;
             let bits = slot
-                .fill(short.as_ref().unwrap_or(&block), ty, past_cache, cx)
+                .fill(&block, ty, past_cache, cx)
                 .map_err(|e| at(e, i))?;
-            drop(short);
             Ok((block.validity, bits))
         };
         let slots = self.slots(blocks.sizes())?.into_par_iter().enumerate();
@@ -187,8 +183,6 @@ impl<'a> ColumnBuilder<'a> {
         if all {
             return self.push(block);
         }
-        let short = short(self.ty, self.leaf, block)?;
-        let block = short.as_ref().unwrap_or(block);
         let (wanted, count) = (block.selected(rows)?, rows.len());
         self.extend_validity(wanted.validity.as_ref(), count);
         let cx = &mut self.cx;
@@ -376,15 +370,6 @@ impl Output {
     }
 }
 
-/// The block with its decimals as words of 64 bits, if the output is.
-fn short<'b>(
-    ty: Option<PhysicalType>,
-    leaf: &Leaf,
-    block: &'b Block<'_>,
-) -> Result<Option<Block<'b>>> {
-    (ty != leaf.ty).then(|| block.short()).transpose()
-}
-
 /// Appends words of some rows of a block.
 fn push_words<T: Decodable>(
     out: &mut [T],
@@ -392,7 +377,8 @@ fn push_words<T: Decodable>(
     wanted: &SelectedValues<'_>,
     cx: &mut Scratch,
 ) -> Result<()> {
-    let Some(decoder) = &block.values else {
+    let short = short::<T>(block)?;
+    let Some(decoder) = short.as_ref().or(block.values.as_ref()) else {
         out.fill(T::default());
         return Ok(());
     };

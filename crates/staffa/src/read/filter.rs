@@ -81,8 +81,7 @@ pub(super) fn rows_where(node: &Node, block: &Block<'_>, leaf: &Leaf) -> Result<
         }
         (Some(AnyDecoder::Bits(_) | AnyDecoder::Bytes(_)), _) => return Ok(None),
         (Some(AnyDecoder::U128(_)), Value::Int(value)) if leaf.domain.is_short() => {
-            let short = block.short()?;
-            let Some(AnyDecoder::U64(decoder)) = &short.values else {
+            let Some(decoder) = block.short()? else {
                 return Ok(None);
             };
             let value = value.as_i128();

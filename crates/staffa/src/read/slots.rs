@@ -85,7 +85,8 @@ fn fill_words<T: Decodable>(
     cx: &mut Scratch,
 ) -> Result<()> {
     let out = places::<T>(words, block.len)?;
-    match &block.values {
+    let short = short::<T>(block)?;
+    match short.as_ref().or(block.values.as_ref()) {
         None => {
             out.fill(T::default());
             Ok(())
@@ -93,6 +94,14 @@ fn fill_words<T: Decodable>(
         Some(decoder) if past_cache => block.words_past_cache(typed(decoder)?, cx, out),
         Some(decoder) => block.words(typed(decoder)?, cx, out),
     }
+}
+
+/// Decodes decimals of 128 bits where words of 64 bits are wanted.
+pub(crate) fn short<'b, T: Decodable>(block: &'b Block<'_>) -> Result<Option<AnyDecoder<'b>>> {
+    if T::TYPE != PhysicalType::U64 {
+        return Ok(None);
+    }
+    Ok(block.short()?.map(AnyDecoder::U64))
 }
 
 /// The decoder of words of type `T`.
