@@ -48,7 +48,7 @@ mod sum;
 
 pub use bitpack::{
     Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
-    unpack_tail,
+    unpack_rows, unpack_tail,
 };
 pub use bits::{gather_bits, scatter_bits};
 pub use decimal::{decimals_f32, decimals_f64, unpack_decimals_f32, unpack_decimals_f64};

@@ -73,6 +73,8 @@ pub struct OpenContext<'a> {
     pub shared: &'a [SharedDictionary],
     /// The blocks of the same rows of the reference columns.
     pub references: Vec<ReferenceBlock<'a>>,
+    /// See [`Opener::thorough`].
+    pub thorough: bool,
 }
 
 impl<'a> OpenContext<'a> {
@@ -180,9 +182,17 @@ pub struct Opener {
     pub registry: &'static dyn Registry,
     /// What the reader accepts.
     pub limits: Limits,
+    /// Whether what decoding all values does not read is checked as well: what finds single rows.
+    pub thorough: bool,
 }
 
 impl Opener {
+    /// The same, which checks [all](Self::thorough).
+    pub fn thorough(self) -> Self {
+        let thorough = true;
+        Self { thorough, ..self }
+    }
+
     /// The context of one block, or of one shared dictionary.
     pub fn context<'a>(
         &self,
@@ -190,12 +200,13 @@ impl Opener {
         shared: &'a [SharedDictionary],
         references: Vec<ReferenceBlock<'a>>,
     ) -> OpenContext<'a> {
-        let registry = self.registry;
+        let (registry, thorough) = (self.registry, self.thorough);
         OpenContext {
             registry,
             budget,
             shared,
             references,
+            thorough,
         }
     }
 }

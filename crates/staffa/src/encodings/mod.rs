@@ -103,8 +103,12 @@ pub static POOL: Pool = Pool {
 
 /// Opens blocks within limits.
 pub fn opener(limits: Limits) -> Opener {
-    let registry = &POOL;
-    Opener { registry, limits }
+    let (registry, thorough) = (&POOL, false);
+    Opener {
+        registry,
+        limits,
+        thorough,
+    }
 }
 
 /// What [`list`] says of an encoding.

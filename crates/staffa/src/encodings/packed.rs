@@ -4,9 +4,11 @@
 //! tail (fewer values) is a plain little-endian bit string, so that ten values do not cost a whole
 //! vector.
 
+use std::ops::Range;
+
 use staffa_kernels::{
     Packed, pack, pack_tail, packed_bytes, tail_bytes, unpack, unpack_one, unpack_one_tail,
-    unpack_tail,
+    unpack_rows, unpack_tail,
 };
 
 use super::prelude::*;
@@ -90,6 +92,33 @@ impl<'a> PackedVectors<'a> {
         let out = places(buffer, vector_len(self.len, v))?;
         unpack_vector(self.bytes(v)?, self.width, T::ZERO, out)?;
         Ok(out)
+    }
+
+    /// Unpacks the values of a range into `out`, which has a place for each. The range begins at a
+    /// multiple of 128 values, and ends at one or at the last value.
+    pub(super) fn unpack_range<T: Integer>(
+        &self,
+        range: Range<usize>,
+        out: &mut [T],
+    ) -> Result<()> {
+        let (mut rest, mut at) = (places(out, range.len())?, range.start);
+        while !rest.is_empty() {
+            let (v, first) = (at / VECTOR, at % VECTOR);
+            let len = rest.len().min(VECTOR - first);
+            let (now, later) = rest.split_at_mut(len);
+            let packed = self.bytes(v)?;
+            let done = if vector_len(self.len, v) == VECTOR {
+                unpack_rows(packed, self.width, first, now)
+            } else {
+                let part = tail_bytes(first, self.width)..tail_bytes(first + len, self.width);
+                unpack_tail(within(packed, part)?, self.width, T::ZERO, now)
+            };
+            if !done {
+                return Err(Error::internal("a range of whole rows expected"));
+            }
+            (rest, at) = (later, at + len);
+        }
+        Ok(())
     }
 }
 

@@ -32,6 +32,10 @@ impl File {
     /// the file belongs to a part. `progress` is called with the rows done so far. An error is the
     /// first thing that is wrong.
     pub fn verify(&self, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
+        self.thorough().check_all(progress)
+    }
+
+    fn check_all(&self, progress: &mut dyn FnMut(u64)) -> Result<VerifyReport> {
         self.begin_indexes(0..self.schema().fields().len())?;
         self.check_cover()?;
         for section in &self.footer().sections {

@@ -50,7 +50,7 @@ impl<'b> BlockRange<'_, 'b> {
         let unlike = || Error::corrupt("a block of each reference column for each block expected");
         let references: Option<Vec<_>> = references.collect();
         let open =
-            |references: Vec<_>| Block::open(block, self.shared, &references, self.file.opener());
+            |references: Vec<_>| Block::open(block, self.shared, &references, &self.file.opener());
         let opened = references.ok_or_else(unlike).and_then(open);
         let checked = opened
             .and_then(|block| check_domain(self.leaf, self.entries.get(i), &block).map(|()| block));

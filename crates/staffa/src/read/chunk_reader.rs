@@ -262,7 +262,7 @@ impl<'f> ChunkReader<'f> {
             let (values, opener) = (self.chunk.values as usize, self.file.opener());
             let open = || {
                 verify_checksum(own, part.checksum, "a shared dictionary")?;
-                SharedDictionary::open(bytes.slice_ref(own), values, opener)
+                SharedDictionary::open(bytes.slice_ref(own), values, &opener)
             };
             open().map_err(|e| {
                 e.within("shared dictionary")

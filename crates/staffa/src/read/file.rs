@@ -227,8 +227,18 @@ impl File {
         &self.parsed.opener.limits
     }
 
-    pub(crate) fn opener(&self) -> &Opener {
-        &self.parsed.opener
+    pub(crate) fn opener(&self) -> Opener {
+        let thorough = self.reads.thorough;
+        Opener {
+            thorough,
+            ..self.parsed.opener
+        }
+    }
+
+    /// The same file, whose blocks are opened [thoroughly](Opener::thorough).
+    pub(crate) fn thorough(&self) -> Self {
+        let (reads, thorough) = (self.reads.clone(), true);
+        self.with_reads(ScanReads { thorough, ..reads })
     }
 
     pub(crate) fn store(&self) -> &Store {

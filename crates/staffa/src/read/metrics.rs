@@ -136,6 +136,8 @@ pub(crate) struct ScanReads {
     pub metrics: Option<ScanMetrics>,
     /// What a scan in steps has found in the cache when it was planned.
     pub pins: Option<Arc<super::cache::Pins>>,
+    /// Whether blocks are opened [thoroughly](crate::decode::Opener::thorough).
+    pub thorough: bool,
 }
 
 #[cfg(test)]

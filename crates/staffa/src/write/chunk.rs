@@ -217,7 +217,7 @@ impl ChosenChunk<'_> {
     }
 
     fn verifier<'r>(&self, references: &'r [Reference<'r>]) -> Result<Verifier<'r>> {
-        let opener = opener(Limits::default());
+        let opener = opener(Limits::default()).thorough();
         let open = |part: &Vec<u8>| SharedDictionary::open(part.clone().into(), self.len, &opener);
         Ok(Verifier {
             ty: self.ty,

@@ -23,7 +23,7 @@ pub(super) struct Verifier<'a> {
 impl Verifier<'_> {
     /// Whether block `i` of a chunk decodes to its input.
     pub(super) fn is_same(&self, bytes: &[u8], i: usize, input: &BlockInput<'_>) -> Result<bool> {
-        let opener = opener(Limits::default());
+        let opener = opener(Limits::default()).thorough();
         let parsed = block::parse(bytes, input.len, self.ty, &opener.limits)?;
         let references = parse_references(self.references, i, input.len, &opener.limits)?;
         let block = Block::open(&parsed, &self.shared, &references, &opener)?;

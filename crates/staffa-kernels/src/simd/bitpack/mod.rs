@@ -15,4 +15,4 @@ mod vector;
 
 pub use layout::{Packed, packed_bytes, tail_bytes};
 pub use tail::{pack_tail, unpack_one_tail, unpack_tail};
-pub use vector::{pack, unpack, unpack_one};
+pub use vector::{pack, unpack, unpack_one, unpack_rows};

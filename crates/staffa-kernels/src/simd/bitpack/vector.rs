@@ -20,6 +20,24 @@ precompiled! {
         = unpack_ints;
 }
 
+/// Unpacks those of 1,024 packed values that stand from `first` on: whole rows of the layout, 128
+/// bytes of values each.
+///
+/// `false` unless `width` is at most the type's, `packed` has [`packed_bytes`], and `first` and the
+/// length of `out` are whole rows among the 1,024 values; `out` then is as it was.
+///
+/// ```
+/// let values: Vec<u32> = (0..1024).collect();
+/// let (mut packed, mut out) = (Vec::new(), [0; 64]);
+/// assert!(staffa_kernels::pack(&values, 10, &mut packed));
+/// assert!(staffa_kernels::unpack_rows(&packed, 10, 320, &mut out));
+/// assert_eq!(out, values[320..384]);
+/// ```
+#[inline]
+pub fn unpack_rows<T: Int>(packed: &[u8], width: u32, first: usize, out: &mut [T]) -> bool {
+    unpack_some(packed, width, first, out)
+}
+
 /// One of 1,024 packed values; `None` where [`unpack`] is `false` or `index` is not below 1,024.
 #[inline]
 pub fn unpack_one<T: Int>(packed: &[u8], width: u32, index: usize) -> Option<T> {
@@ -90,9 +108,27 @@ fn unpack_avx512<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> b
     })
 }
 
+dispatch! {
+    fn unpack_some<T: Int>(packed: &[u8], width: u32, first: usize, out: &mut [T]) -> bool = unpack_some_body;
+}
+
 #[inline(always)]
 fn unpack_body<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> bool {
-    if width > T::BITS || packed.len() != packed_bytes(width) || out.len() != VECTOR {
+    out.len() == VECTOR && unpack_from(packed, width, base, 0, out)
+}
+
+#[inline(always)]
+fn unpack_some_body<T: Int>(packed: &[u8], width: u32, first: usize, out: &mut [T]) -> bool {
+    unpack_from(packed, width, T::ZERO, first, out)
+}
+
+/// The values from `first` on, whole rows; `false` where there are none of these.
+#[inline(always)]
+fn unpack_from<T: Int>(packed: &[u8], width: u32, base: T, first: usize, out: &mut [T]) -> bool {
+    let lanes = ROW / T::BYTES;
+    let is_there = out.len() <= VECTOR && first <= VECTOR - out.len();
+    let is_whole = first.is_multiple_of(lanes) && out.len().is_multiple_of(lanes);
+    if width > T::BITS || packed.len() != packed_bytes(width) || !is_there || !is_whole {
         return false;
     }
     if width == 0 {
@@ -104,7 +140,7 @@ fn unpack_body<T: Int>(packed: &[u8], width: u32, base: T, out: &mut [T]) -> boo
     // SAFETY: the last bit of the last row of values is bit `BITS * width` of a lane, so the word in
     // which a row begins, and the next one where the row reaches into it, are below `width`.
     let row_of_words = |word: usize| unsafe { rows.get_unchecked(word) };
-    for (row, out) in out.chunks_exact_mut(ROW / T::BYTES).enumerate() {
+    for (row, out) in (first / lanes..).zip(out.chunks_exact_mut(lanes)) {
         let (word, shift) = place::<T>(row, width);
         let low = words::<T>(row_of_words(word));
         if shift + width <= T::BITS {
@@ -162,6 +198,22 @@ mod tests {
                 assert_eq!(unpack_one(packed, width, i), Some(value));
             }
             assert_eq!(unpack_one::<T>(packed, width, VECTOR), None);
+            let lanes = VECTOR / T::BITS as usize;
+            for (from, to) in [(0, 1), (1, 3), (T::BITS as usize - 2, T::BITS as usize)] {
+                let some = from * lanes..to * lanes;
+                let mut out = vec![T::ZERO; some.len()];
+                assert!(unpack_rows(packed, width, some.start, &mut out));
+                assert_eq!(out, cut[some], "width {width}");
+            }
+            for (first, len) in [
+                (1, lanes),
+                (lanes, lanes - 1),
+                (VECTOR, lanes),
+                (usize::MAX, lanes),
+            ] {
+                assert!(!unpack_rows(packed, width, first, &mut vec![T::ZERO; len]));
+            }
+            assert!(width == 0 || !unpack_rows(&packed[1..], width, 0, &mut out));
             assert!(!unpack(packed, width + 1, base, &mut out));
             assert!(!unpack(packed, width, base, &mut out[1..]));
             assert!(width == 0 || !unpack(&packed[1..], width, base, &mut out));

@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use staffa_kernels::{BytesDict, TOKEN_GROUP, TokenRows};
 
-use super::super::lengths::{Contents, MeasuredStrings, StringLengths, read_ends};
-use super::super::packed::PackedVectors;
+use super::super::lengths::{Contents, MeasuredStrings, StringLengths};
 use super::super::prelude::*;
-use super::table::{LONGEST, SHARED, code_width};
+use super::codes::{Codes, GROUP, too_high};
+use super::table::{LONGEST, SHARED};
 use crate::decode::{Appended, Entries, SharedDictionary, by_vector, spans, take_strings};
 
-/// A row is read by itself where its vector has so many codes for every such row: to find it takes
-/// half the time of decoding all, and then each row that of some 80 codes.
+/// A row is read by itself where its vector has so many codes for every such row: one row takes the
+/// time of so many codes.
 const CODES_PER_ROW: usize = 160;
 
 /// Room behind decoded tokens, so that all of them are copied wide.
@@ -20,9 +20,7 @@ const SLACK: usize = 128;
 /// Strings as the codes of tokens.
 pub(super) struct Text<'a> {
     tokens: Entries<'a, TokenRows>,
-    codes: PackedVectors<'a>,
-    /// 0, and the end of the codes of every vector.
-    ends: Vec<u32>,
+    codes: Codes<'a>,
 }
 
 impl<'a> Text<'a> {
@@ -36,16 +34,12 @@ impl<'a> Text<'a> {
             SHARED => Entries::Shared(shared(cx.shared_dictionary(usize::from(cursor.u8()?))?)?),
             last => Entries::Own(own(usize::from(last) + 1, &mut cursor, cx)?),
         };
-        let ends = read_ends(&mut cursor, node.len.div_ceil(VECTOR))?;
-        let total = ends.last().map_or(0, |end| *end as usize);
-        let codes = PackedVectors::read(&mut cursor, total, code_width(tokens.len()))?;
-        cursor.finish("codes")?;
+        let codes = Codes::read(&mut cursor, node.len.div_ceil(VECTOR), tokens.len())?;
+        if cx.thorough {
+            codes.check(&tokens)?;
+        }
         let lengths = StringLengths::open_unplaced(node, cx)?;
-        let contents = Self {
-            tokens,
-            codes,
-            ends,
-        };
+        let contents = Self { tokens, codes };
         Ok(MeasuredStrings { contents, lengths })
     }
 }
@@ -85,11 +79,11 @@ fn no_token(v: usize) -> Error {
 
 impl Contents for Text<'_> {
     fn vector(&self, v: usize, _: Range<usize>, cx: &mut Scratch, out: &mut [u8]) -> Result<usize> {
-        let Range { mut start, end } = span(&self.ends, v)?;
+        let Range { mut start, end } = self.codes.of_vector(v)?;
         let mut at = 0;
         cx.with(VECTOR, |_, buffer| {
             while start < end {
-                let codes = self.codes.unpack(start / VECTOR, buffer)?;
+                let codes = self.codes.vector(start / VECTOR, buffer)?;
                 let from = start % VECTOR;
                 let to = VECTOR.min(from + end - start);
                 let codes = codes.get(from..to).ok_or_else(too_few)?;
@@ -102,7 +96,7 @@ impl Contents for Text<'_> {
     }
 
     fn most_bytes(&self, v: usize) -> Result<u64> {
-        Ok(span(&self.ends, v)?.len() as u64 * LONGEST as u64)
+        Ok(self.codes.of_vector(v)?.len() as u64 * LONGEST as u64)
     }
 
     fn take(
@@ -112,93 +106,153 @@ impl Contents for Text<'_> {
         out: &mut Appended,
     ) -> Result<()> {
         let (text, lengths) = (&strings.contents, &strings.lengths);
-        by_vector(rows).try_for_each(|(v, rows)| {
-            let codes = span(&text.ends, v)?.len();
-            // More codes than bytes, as tokens may be empty, might not fit into memory.
-            if rows.len() * CODES_PER_ROW > codes || codes > out.allowed() {
-                return take_strings(strings, rows, cx, out);
-            }
-            lengths.with_vector(v, cx, |cx, lengths| {
-                text.take_few(v, rows, lengths, cx, out)
+        // More codes than bytes, as tokens may be empty, might not fit into memory.
+        if text.codes.total() > out.allowed() {
+            return take_strings(strings, rows, cx, out);
+        }
+        cx.with(text.codes.groups(), |cx, ends| {
+            text.codes.group_ends(ends)?;
+            let mut groups = Groups::of(text, ends);
+            by_vector(rows).try_for_each(|(v, rows)| {
+                if rows.len() * CODES_PER_ROW > text.codes.of_vector(v)?.len() {
+                    return take_strings(strings, rows, cx, out);
+                }
+                let start = groups.start_of(v)?;
+                lengths.with_vector(v, cx, |_, lengths| {
+                    spans(rows, lengths).try_for_each(|own| {
+                        let own = own?;
+                        out.push(groups.read(start + own.start..start + own.end)?)
+                    })
+                })
             })
         })
     }
 }
 
-impl Text<'_> {
-    /// Appends the strings at some rows of a vector, whose strings have these lengths. All its tokens
-    /// are measured, and those about the rows decoded.
-    fn take_few(
-        &self,
-        v: usize,
-        rows: &[u32],
-        lengths: &[u32],
-        cx: &mut Scratch,
-        out: &mut Appended,
-    ) -> Result<()> {
-        let Range { start, end } = span(&self.ends, v)?;
-        let unpacked = start / VECTOR..end.div_ceil(VECTOR);
-        cx.with(unpacked.len() * VECTOR, |cx, buffer| {
-            for (vector, places) in unpacked.zip(buffer.chunks_mut(VECTOR)) {
-                self.codes.unpack(vector, places)?;
-            }
-            let from = start % VECTOR;
-            let codes = buffer.get(from..from + end - start).ok_or_else(too_few)?;
-            cx.with(codes.len().div_ceil(TOKEN_GROUP), |_, ends| {
-                if !self.tokens.group_ends(codes, ends) {
-                    return Err(no_token(v));
-                }
-                let (first, mut buffer) = (0, Vec::new());
-                let mut groups = Groups { codes, ends, first };
-                for own in spans(rows, lengths) {
-                    let string = groups.read(&self.tokens, own?, &mut buffer);
-                    out.push(string.ok_or_else(|| no_token(v))?)?;
-                }
-                Ok(())
-            })
-        })
-    }
+fn no_string(bytes: &Range<usize>) -> Error {
+    let Range { start, end } = bytes;
+    Error::corrupt(format!("codes do not decode to bytes {start} to {end}"))
 }
 
 fn too_few() -> Error {
     Error::internal("fewer codes than a vector has")
 }
 
-/// Codes of a vector, and where every group of them ends in its bytes.
-struct Groups<'g> {
-    codes: &'g [u32],
+/// Reads strings by the groups of codes that have them.
+struct Groups<'g, 'a> {
+    text: &'g Text<'a>,
+    /// Where every full group ends among all bytes.
     ends: &'g [u32],
-    /// The group in which the string read last begins.
-    first: usize,
+    /// The group of the byte that was sought last.
+    at: usize,
+    /// The groups whose codes are unpacked, where they begin among all bytes, their codes, and where
+    /// every few of these end.
+    unpacked: Range<usize>,
+    start: usize,
+    codes: Vec<u32>,
+    token_ends: Vec<u32>,
+    decoded: Vec<u8>,
 }
 
-impl Groups<'_> {
-    /// The bytes `span` of the vector, behind those read last, decoded into `buffer` with all of
-    /// their groups; `None` where it has fewer.
-    fn read<'b>(
-        &mut self,
-        tokens: &TokenRows,
-        span: Range<usize>,
-        buffer: &'b mut Vec<u8>,
-    ) -> Option<&'b [u8]> {
-        if span.is_empty() {
-            return Some(&[]);
+impl<'g, 'a> Groups<'g, 'a> {
+    fn of(text: &'g Text<'a>, ends: &'g [u32]) -> Self {
+        Self {
+            text,
+            ends,
+            at: 0,
+            unpacked: 0..0,
+            start: 0,
+            codes: Vec::new(),
+            token_ends: Vec::new(),
+            decoded: Vec::new(),
         }
-        let mut later = self.ends.iter().skip(self.first);
-        self.first += later.position(|end| *end as usize > span.start)?;
-        let (first, end) = (self.first, span.end);
-        let mut later = self.ends.iter().skip(first);
-        let last = first + later.position(|group_end| *group_end as usize >= end)?;
-        let start = match first.checked_sub(1) {
-            Some(before) => *self.ends.get(before)? as usize,
-            None => 0,
+    }
+
+    /// Goes to a vector; where its strings begin among all bytes.
+    fn start_of(&mut self, v: usize) -> Result<usize> {
+        let first = self.text.codes.of_vector(v)?.start;
+        let before = first % GROUP;
+        self.at = first / GROUP;
+        if before == 0 {
+            return Ok(self.start_of_group(self.at));
+        }
+        self.unpack(self.at..self.at + 1)?;
+        let mut ends = [0; GROUP.div_ceil(TOKEN_GROUP)];
+        let ends = places(&mut ends, before.div_ceil(TOKEN_GROUP))?;
+        let codes = self.codes.get(..before).ok_or_else(too_few)?;
+        if !self.text.tokens.group_ends(codes, ends) {
+            return Err(no_token(v));
+        }
+        Ok(self.start + ends.last().map_or(0, |end| *end as usize))
+    }
+
+    /// Some bytes among all; none of them is before those of the last call.
+    fn read(&mut self, bytes: Range<usize>) -> Result<&[u8]> {
+        if bytes.is_empty() {
+            return Ok(&[]);
+        }
+        let group_of = |byte: usize, from: usize| {
+            let later = self.ends.iter().skip(from);
+            from + later.take_while(|end| **end as usize <= byte).count()
         };
-        let bytes = *self.ends.get(last)? as usize - start;
-        if buffer.len() < bytes + SLACK {
-            buffer.resize(bytes + SLACK, 0);
+        let first = group_of(bytes.start, self.at);
+        let last = group_of(bytes.end - 1, first);
+        self.at = first;
+        self.unpack(first..last + 1)?;
+        let string = bytes.start.checked_sub(self.start).and_then(|start| {
+            let end = start + bytes.len();
+            self.decode(start..end)
+        });
+        string.ok_or_else(|| no_string(&bytes))
+    }
+
+    /// Where a group begins among all bytes.
+    fn start_of_group(&self, group: usize) -> usize {
+        let before = group
+            .checked_sub(1)
+            .and_then(|before| self.ends.get(before));
+        before.map_or(0, |end| *end as usize)
+    }
+
+    /// Unpacks the codes of some groups, and measures their tokens.
+    fn unpack(&mut self, groups: Range<usize>) -> Result<()> {
+        if self.unpacked == groups {
+            return Ok(());
+        }
+        let Text { tokens, codes } = self.text;
+        codes.of_groups(groups.clone(), &mut self.codes)?;
+        let few = self.codes.len().div_ceil(TOKEN_GROUP);
+        self.token_ends.resize(few, 0);
+        if !tokens.group_ends(&self.codes, &mut self.token_ends) {
+            return Err(too_high());
+        }
+        self.start = self.start_of_group(groups.start);
+        let found = self.start + self.token_ends.last().map_or(0, |end| *end as usize);
+        let end = self.ends.get(groups.end - 1);
+        let expected = end.map_or(found, |end| *end as usize);
+        corrupt_if!(
+            found != expected,
+            "groups of codes that end at byte {expected} expected, found {found}"
+        );
+        self.unpacked = groups;
+        Ok(())
+    }
+
+    /// Some bytes among those of the unpacked groups; `None` where these have fewer.
+    fn decode(&mut self, bytes: Range<usize>) -> Option<&[u8]> {
+        let ends = &self.token_ends;
+        let first = ends.iter().position(|end| *end as usize > bytes.start)?;
+        let mut later = ends.iter().skip(first);
+        let last = first + later.position(|end| *end as usize >= bytes.end)?;
+        let end_of = |few: usize| ends.get(few).map(|end| *end as usize);
+        let start = first.checked_sub(1).and_then(end_of).unwrap_or(0);
+        let decoded = end_of(last)? - start;
+        if self.decoded.len() < decoded + SLACK {
+            self.decoded.resize(decoded + SLACK, 0);
         }
         let upto = self.codes.len().min((last + 1) * TOKEN_GROUP);
-        tokens.decode(self.codes.get(first * TOKEN_GROUP..upto)?, buffer)?;
-        buffer.get(span.start - start..span.end - start)
+        let codes = self.codes.get(first * TOKEN_GROUP..upto)?;
+        self.text.tokens.decode(codes, &mut self.decoded)?;
+        self.decoded.get(bytes.start - start..bytes.end - start)
     }
 }

@@ -3,8 +3,9 @@
 //!
 //! ```text
 //! payload = tokens - 1: u16 | length of every token: u8 | tokens, one after another    the block's own
-//!         | per vector: end of its codes, u32 | codes, bit-packed
-//! payload = 65535: u16 | part: u8 | ends and codes as above                            a shared dictionary of the column chunk
+//!         | per vector: end of its codes, u32 | bits: u8 | per 256 codes: their bytes, bit-packed
+//!         | codes, bit-packed
+//! payload = 65535: u16 | part: u8 | ends, bytes and codes as above                     a shared dictionary of the column chunk
 //! child: lengths of the strings (u32)
 //! ```
 //!
@@ -13,17 +14,20 @@
 //! of neighbours, and makes a token of a pair that is frequent. Strings of a vector are matched as
 //! one text, so that a token may span two of them.
 
+mod codes;
 mod decode;
 mod table;
+#[cfg(test)]
+mod tests;
 mod tokens;
 mod train;
 
+use codes::Codes;
 use decode::Text;
 use table::{SHARED, strings_of, table};
 use tokens::Tokens;
 use train::{COMPARED, SAMPLED, TRIED};
 
-use super::packed::PackedVectors;
 use super::prelude::*;
 use crate::encode::ChunkStrings;
 use crate::values::{Strings, StringsBuf, distinct_bytes};
@@ -156,17 +160,13 @@ fn reused(example: &Node, strings: Strings<'_>) -> Option<Vec<u8>> {
         return None;
     }
     // Codes and bytes of the other block.
-    let vectors = example.len.div_ceil(VECTOR);
-    let (ends, packed) = example
-        .payload
-        .get(table.len()..)?
-        .split_at_checked(vectors * 4)?;
-    let total = ends.last_chunk().map_or(0, |end| u32::from_le_bytes(*end)) as usize;
-    let packed = PackedVectors::read(&mut Cursor::new(packed), total, tokens.width()).ok()?;
-    let lengths = tokens.strings.as_strings().lengths();
+    let mut rest = Cursor::new(example.payload.get(table.len()..)?);
+    let known = tokens.strings.as_strings();
+    let codes = Codes::read(&mut rest, example.len.div_ceil(VECTOR), known.len()).ok()?;
+    let (total, lengths) = (codes.total(), known.lengths());
     let (mut buffer, mut bytes) = (vec![0u32; VECTOR], 0);
     for v in 0..total.div_ceil(VECTOR) {
-        let codes = packed.unpack(v, &mut buffer).ok()?.iter();
+        let codes = codes.vector(v, &mut buffer).ok()?.iter();
         let lengths = codes.map(|code| Some(*lengths.get(*code as usize)? as usize));
         bytes += lengths.sum::<Option<usize>>()?;
     }

@@ -2,6 +2,7 @@
 
 use super::super::packed::pack_vector;
 use super::super::prelude::*;
+use super::codes::put_groups;
 use super::table::{LONGEST, code_width, strings_of};
 use super::train::TRIED;
 use crate::values::{Strings, StringsBuf, distinct_bytes};
@@ -335,6 +336,7 @@ impl Tokens {
             self.codes(rows.contents(), &mut codes)?;
             payload.extend((codes.len() as u32).to_le_bytes());
         }
+        put_groups(&codes, &self.strings.as_strings().lengths(), &mut payload)?;
         for vector in codes.chunks(VECTOR) {
             pack_vector(vector, self.width(), &mut payload);
         }

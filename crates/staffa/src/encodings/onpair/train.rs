@@ -4,6 +4,7 @@
 //! text -> sample -> frequent pairs of neighbours -> tokens
 //! ```
 
+use super::codes::GROUP_BITS;
 use super::table::LONGEST;
 use super::tokens::Tokens;
 use crate::error::Result;
@@ -118,9 +119,10 @@ impl Tokens {
         Ok(self.count(&sample)? as f64 * text.len() as f64 / sampled.max(1) as f64)
     }
 
-    /// Bytes of these codes.
+    /// Bytes of these codes and of their groups.
     pub(super) fn estimated_bytes(&self, text: &[u8], most: usize) -> Result<usize> {
-        Ok((self.estimated_codes(text, most)? * f64::from(self.width()) / 8.0) as usize)
+        let bits = f64::from(self.width()) + GROUP_BITS;
+        Ok((self.estimated_codes(text, most)? * bits / 8.0) as usize)
     }
 
     /// Trained on at most `most_bytes` of the text, with at most `most` tokens, and one for each of `bytes`.

@@ -1,0 +1,94 @@
+//! Rows that are found by groups of codes.
+
+use super::codes::GROUP;
+use super::*;
+use crate::decode::{Appended, Budget};
+use crate::encodings::opener;
+use crate::limits::Limits;
+use crate::testing::arrays::Random;
+use crate::testing::conformance::holds;
+
+/// Strings of frequent words, of at most so many.
+fn sentences(rows: usize, most: usize, random: &mut Random) -> Vec<Vec<u8>> {
+    let words = [
+        "one ",
+        "house",
+        " of ",
+        "tokens ",
+        "é",
+        "and ",
+        "longer words ",
+        "x",
+    ];
+    let sentence = |_| {
+        let words = (0..random.below(most + 1)).map(|_| words[random.below(words.len())]);
+        words.collect::<String>().into_bytes()
+    };
+    (0..rows).map(sentence).collect()
+}
+
+#[test]
+fn rows_of_long_strings_are_found() {
+    let mut random = Random(11);
+    for (rows, most) in [(1, 2000), (300, 900), (2500, 40), (1100, 3)] {
+        holds(&OnPair, &sentences(rows, most, &mut random), false);
+    }
+    // One string that many groups have, between empty ones.
+    let mut strings = vec![Vec::new(); 2000];
+    strings[1500] = sentences(1, 60_000, &mut random).remove(0);
+    holds(&OnPair, &strings, false);
+}
+
+/// Reads rows of a node; `None` where that is an error.
+fn rows_of(node: &[u8], len: usize, rows: &[u32], thorough: bool) -> Option<Vec<u8>> {
+    let node = NodeRef::parse(&mut Cursor::new(node), len, 8).unwrap();
+    let opener = opener(Limits::default());
+    let opener = if thorough { opener.thorough() } else { opener };
+    let mut cx = opener.context(Budget::new(1 << 24), &[], Vec::new());
+    let decoder = cx.open_bytes(&node).ok()?;
+    let mut out = Appended::default();
+    out.allow(1 << 20);
+    decoder.take(rows, &mut Scratch::default(), &mut out).ok()?;
+    Some(out.into_data().ok()?.to_vec())
+}
+
+#[test]
+fn wrong_bytes_of_groups_are_found() {
+    let mut random = Random(12);
+    let strings = sentences(64, 400, &mut random);
+    let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
+    let values = Values::Bytes(strings.as_strings());
+    let chooser = Chooser::root(
+        &crate::encodings::POOL,
+        crate::encode::Profile::Balanced,
+        Some("onpair"),
+    );
+    let node = chooser
+        .choose(values, &Stats::new(values, Kind::Unsigned))
+        .unwrap();
+    let mut good = Vec::new();
+    node.write(&mut good);
+    let table = table(&node.payload).unwrap().len();
+    // Several groups, however long the tokens.
+    assert!(values.plain_bytes() > 8 * 16 * GROUP);
+    let expected = |row: u32| Some(strings.as_strings().get(row as usize).to_vec());
+    for row in 0..64 {
+        assert_eq!(rows_of(&good, 64, &[row], true), expected(row));
+    }
+
+    let mut wrong = node.clone();
+    // Behind the end of the one vector and the bits of a group.
+    wrong.payload[table + 4 + 1] ^= 1;
+    let mut bytes = Vec::new();
+    wrong.write(&mut bytes);
+    assert_eq!(rows_of(&bytes, 64, &[0], true), None, "opened thoroughly");
+    // The first group is read with what it claims.
+    assert_eq!(rows_of(&bytes, 64, &[0], false), None);
+    let most = u8::try_from(u32::BITS - (GROUP as u32 * 16).leading_zeros()).unwrap();
+    for width in [most + 1, u8::MAX] {
+        wrong.payload[table + 4] = width;
+        let mut bytes = Vec::new();
+        wrong.write(&mut bytes);
+        assert_eq!(rows_of(&bytes, 64, &[63], false), None);
+    }
+}
