@@ -42,17 +42,18 @@ impl TokenRows {
     /// Tokens of these lengths, one after another in `data`; `None` when a token has more than 16
     /// bytes, or `data` is shorter or longer than the tokens.
     pub fn new(lengths: &[u8], data: &[u8]) -> Option<Self> {
-        let mut rows = Vec::with_capacity(lengths.len());
-        let mut rest = data;
-        for &length in lengths {
-            if usize::from(length) > ROW {
-                return None;
-            }
-            // Bytes behind the token do not matter.
-            rows.push(first_16(rest));
-            (_, rest) = rest.split_at_checked(length.into())?;
+        if lengths.iter().any(|length| usize::from(*length) > ROW) {
+            return None;
         }
-        rest.is_empty().then(|| Self {
+        let mut end = 0;
+        let row = |length: &u8| {
+            let start = end;
+            end += usize::from(*length);
+            // Bytes behind the token do not matter.
+            first_16(data.get(start..).unwrap_or_default())
+        };
+        let rows = lengths.iter().map(row).collect();
+        (end == data.len()).then(|| Self {
             rows,
             lengths: lengths.to_vec(),
         })

@@ -374,7 +374,7 @@ impl Nested<'_> {
 }
 
 /// 0, and the sum of the lengths up to each; NULLs count as 0. `out` has a place more than there
-/// are lengths.
+/// are lengths. `None` where the sum takes more than 64 bits.
 fn sums<T: Copy + Into<u64>>(
     lengths: &[T],
     validity: Option<&Bitmap>,
@@ -382,11 +382,49 @@ fn sums<T: Copy + Into<u64>>(
 ) -> Option<()> {
     let (first, places) = out.split_first_mut()?;
     *first = 0;
-    let mut end = 0u64;
-    for ((row, length), place) in lengths.iter().enumerate().zip(places) {
-        let valid = validity.is_none_or(|validity| validity.get(row));
-        end = end.checked_add(if valid { (*length).into() } else { 0 })?;
-        *place = end;
+    let (mut end, mut beyond) = (0u64, false);
+    let parts = lengths.chunks(64).zip(places.chunks_mut(64)).enumerate();
+    for (i, (lengths, places)) in parts {
+        let mut valid = match validity {
+            Some(validity) => *validity.words().get(i)?,
+            None => u64::MAX,
+        };
+        for (length, place) in lengths.iter().zip(places) {
+            // All bits where the row is valid.
+            let mask = (valid & 1).wrapping_neg();
+            let (sum, wraps) = end.overflowing_add((*length).into() & mask);
+            (end, beyond, valid) = (sum, beyond | wraps, valid >> 1);
+            *place = end;
+        }
+    }
+    if beyond {
+        return None;
     }
     Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_summed_up_without_those_of_nulls() {
+        let lengths: Vec<u32> = (0..150).map(|row| row * 7 % 11).collect();
+        let mut valid = Bitmap::filled(lengths.len(), true);
+        for row in (0..lengths.len()).step_by(3) {
+            valid.set(row, false);
+        }
+        for validity in [None, Some(&valid)] {
+            let mut offsets = vec![9; lengths.len() + 1];
+            sums(&lengths, validity, &mut offsets).unwrap();
+            let mut end = 0;
+            for (row, length) in lengths.iter().enumerate() {
+                assert_eq!(offsets[row], end);
+                end += u64::from(*length) * u64::from(validity.is_none_or(|valid| valid.get(row)));
+            }
+            assert_eq!(offsets.last(), Some(&end));
+        }
+        assert!(sums::<u32>(&[], None, &mut [7]).is_some());
+        assert!(sums(&[u64::MAX, 1], None, &mut [0; 3]).is_none());
+    }
 }

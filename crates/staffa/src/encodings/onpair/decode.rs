@@ -53,10 +53,12 @@ fn too_long(len: usize) -> Error {
 /// The tokens of a payload.
 fn own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> Result<TokenRows> {
     let lengths = cursor.bytes(count)?;
-    if let Some(&len) = lengths.iter().find(|len| usize::from(**len) > LONGEST) {
-        return Err(too_long(usize::from(len)));
+    let longest = usize::from(lengths.iter().copied().max().unwrap_or(0));
+    if longest > LONGEST {
+        return Err(too_long(longest));
     }
-    let data = cursor.bytes(lengths.iter().map(|len| usize::from(*len)).sum())?;
+    let bytes: u32 = lengths.iter().map(|len| u32::from(*len)).sum();
+    let data = cursor.bytes(bytes as usize)?;
     cx.budget.count_beside(TokenRows::bytes_of(count) as u64);
     TokenRows::new(lengths, data).ok_or_else(|| Error::corrupt("no tokens"))
 }
