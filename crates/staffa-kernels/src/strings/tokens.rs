@@ -1,4 +1,4 @@
-//! Dictionaries of tokens of at most 16 bytes: codes to bytes.
+//! Dictionaries of tokens of 1 to 16 bytes: codes to bytes.
 //!
 //!   row    = the token's bytes, and any bytes behind them: 16 in all
 //!   length = one byte, in a table of its own
@@ -34,15 +34,15 @@ const STEP: usize = 4;
 pub struct TokenRows {
     /// One row for each length, aligned to its size. Both stay as they are once built.
     rows: Vec<u128>,
-    /// Lengths of at most `ROW`.
+    /// Lengths of 1 to `ROW`.
     lengths: Vec<u8>,
 }
 
 impl TokenRows {
-    /// Tokens of these lengths, one after another in `data`; `None` when a token has more than 16
-    /// bytes, or `data` is shorter or longer than the tokens.
+    /// Tokens of these lengths, one after another in `data`; `None` when a token has no byte or more
+    /// than 16, or `data` is shorter or longer than the tokens.
     pub fn new(lengths: &[u8], data: &[u8]) -> Option<Self> {
-        if lengths.iter().any(|length| usize::from(*length) > ROW) {
+        if !lengths.iter().all(|length| is_length(usize::from(*length))) {
             return None;
         }
         let mut end = 0;
@@ -59,12 +59,12 @@ impl TokenRows {
         })
     }
 
-    /// The strings of a dictionary; `None` when one has more than 16 bytes.
+    /// The strings of a dictionary; `None` when one has no byte or more than 16.
     pub fn of(strings: &BytesDict) -> Option<Self> {
         let count = strings.len();
         let (mut rows, mut lengths) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for range in strings.ranges() {
-            if range.len() > ROW {
+            if !is_length(range.len()) {
                 return None;
             }
             // Bytes behind the token do not matter.
@@ -127,6 +127,12 @@ impl TokenRows {
     fn covers(&self, codes: &[u32]) -> bool {
         codes.is_empty() || (max_u32(codes) as usize) < self.lengths.len()
     }
+}
+
+/// Whether a token may have so many bytes. One without any would let few bytes claim codes without end.
+#[inline]
+fn is_length(bytes: usize) -> bool {
+    (1..=ROW).contains(&bytes)
 }
 
 dispatch! { fn decode(tokens: &TokenRows, codes: &[u32], out: &mut [u8]) -> Option<usize> = decode_body; }
@@ -279,10 +285,10 @@ mod tests {
     fn agrees_with_the_scalar_twin() {
         on_every_level(|| {
             let mut rng = Rng(0x5eed);
-            for longest in [0, 1, 3, 15, 16] {
+            for longest in [1, 3, 15, 16] {
                 for count in [1, 2, 50, 4096] {
                     let token = |_| {
-                        let len = rng.below(longest + 1);
+                        let len = 1 + rng.below(longest);
                         rng.bytes(len)
                     };
                     let tokens: Vec<Vec<u8>> = (0..count).map(token).collect();
@@ -312,9 +318,13 @@ mod tests {
     #[test]
     fn wrong_tokens_are_refused() {
         assert!(TokenRows::new(&[17], &[0; 17]).is_none());
+        assert!(TokenRows::new(&[1, 0], b"a").is_none());
         assert!(TokenRows::new(&[2, 2], b"abc").is_none());
         assert!(TokenRows::new(&[2], b"abc").is_none());
         assert!(TokenRows::new(&[], b"").unwrap().is_empty());
-        assert!(TokenRows::of(&BytesDict::new(&[0, 17], &[0; 17]).unwrap()).is_none());
+        for offsets in [[0, 17, 18], [0, 0, 18]] {
+            let strings = BytesDict::new(&offsets, &[0; 18]).unwrap();
+            assert!(TokenRows::of(&strings).is_none());
+        }
     }
 }

@@ -103,12 +103,24 @@ impl Appended {
 
     /// Appends a string.
     pub fn push(&mut self, string: &[u8]) -> Result<()> {
-        check_bytes(string.len(), self.room)?;
-        let out = self.reserve(string.len())?.get_mut(..string.len());
-        out.ok_or_else(too_short)?.copy_from_slice(string);
-        self.lengths.push(string.len() as u32);
-        self.room -= string.len();
-        self.len += string.len();
+        self.push_with(string.len(), |out| {
+            out.copy_from_slice(string);
+            Ok(())
+        })
+    }
+
+    /// Appends a string of so many bytes: `write` is given a place for them.
+    pub fn push_with(
+        &mut self,
+        bytes: usize,
+        write: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        check_bytes(bytes, self.room)?;
+        let out = self.reserve(bytes)?.get_mut(..bytes);
+        write(out.ok_or_else(too_short)?)?;
+        self.lengths.push(bytes as u32);
+        self.room -= bytes;
+        self.len += bytes;
         Ok(())
     }
 

@@ -53,12 +53,19 @@ impl Budget {
 
     /// Takes `bytes` out of the budget, before they are allocated.
     pub fn take(&mut self, bytes: u64, what: &str) -> Result<()> {
-        self.left = self.left.checked_sub(bytes).ok_or_else(|| {
-            Error::limit(format!(
-                "{what}: {bytes} bytes needed, {} left of what the block declares",
-                self.left
-            ))
-        })?;
+        self.covers(bytes, what)?;
+        self.left -= bytes;
+        Ok(())
+    }
+
+    /// An error where fewer than `bytes` are left; takes none of them.
+    pub fn covers(&self, bytes: u64, what: &str) -> Result<()> {
+        let left = self.left;
+        if bytes > left {
+            return Err(Error::limit(format!(
+                "{what}: {bytes} bytes needed, {left} left of what the block declares"
+            )));
+        }
         Ok(())
     }
 }

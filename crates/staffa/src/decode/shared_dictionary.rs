@@ -30,7 +30,7 @@ pub struct SharedDictionary {
     bytes: u64,
     /// [`LazyWords`] of the type, or [`LazyStrings`].
     values: Box<dyn Any + Send + Sync>,
-    /// The strings as tokens, on first use; `None` where a string is too long to be one.
+    /// The strings as tokens, on first use; `None` where a string is too long or too short to be one.
     tokens: OnceLock<Option<TokenRows>>,
 }
 
@@ -120,7 +120,7 @@ impl SharedDictionary {
         for_words!(self.ty, T => self.words::<T>()?.all().map(drop), _ => self.strings()?.all().map(drop))
     }
 
-    /// The byte strings as tokens; `None` where one is longer than 16 bytes.
+    /// The byte strings as tokens; `None` where one has no byte or more than 16.
     pub fn tokens(&self) -> Result<Option<&TokenRows>> {
         let strings = self.strings()?.all()?;
         Ok(self.tokens.get_or_init(|| TokenRows::of(strings)).as_ref())

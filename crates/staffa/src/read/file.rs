@@ -235,10 +235,12 @@ impl File {
         }
     }
 
-    /// The same file, whose blocks are opened [thoroughly](Opener::thorough).
+    /// The same file, whose blocks are opened [thoroughly](Opener::thorough), none out of its cache.
     pub(crate) fn thorough(&self) -> Self {
         let (reads, thorough) = (self.reads.clone(), true);
-        self.with_reads(ScanReads { thorough, ..reads })
+        let cache = Cache::new(Cache::PROCESS_BYTES);
+        self.with_cache(&cache)
+            .with_reads(ScanReads { thorough, ..reads })
     }
 
     pub(crate) fn store(&self) -> &Store {

@@ -198,3 +198,57 @@ fn shared_tokens_do_no_harm() {
     );
     blocks_do_no_harm(bytes, 400, &mut random);
 }
+
+/// Rows of text, read by themselves before the file is verified: where it verifies, those of a scan.
+#[test]
+fn rows_of_text_that_verifies_are_those_of_a_scan() {
+    let _turn = turn();
+    let mut random = Random(28);
+    let words = ["one ", "house ", "of ", "tokens ", "and ", "longer words "];
+    let mut sentence = |_| -> String {
+        let words = (0..random.below(40)).map(|_| words[random.below(words.len())]);
+        words.collect()
+    };
+    let text: Vec<String> = (0..2100).map(&mut sentence).collect();
+    let batch = one(Arc::new(StringArray::from(text)));
+    let mut options = sized(2100, 4096);
+    options.encodings = vec![("a".into(), "onpair".into())];
+    let bytes = staffa::to_bytes(batch.schema(), &[batch], options).unwrap();
+    let parts = Parts::of(&bytes);
+    let column_of_text = &File::from_bytes(bytes).unwrap().inspect().unwrap().columns[0];
+    let blocks = &column_of_text.chunks[0].blocks;
+    let (mut verified, mut other) = (0, 0);
+    for i in 0..600 * times() {
+        let block = &blocks[i % blocks.len()];
+        let mut hostile = parts.clone();
+        hostile.body[(block.offset + random.below(block.bytes as usize) as u64) as usize] ^=
+            1 << random.below(8);
+        hostile.seal();
+        let Ok(file) = File::from_bytes(hostile.file()) else {
+            continue;
+        };
+        let wanted = [3, 700, 1023, 1024, 2099];
+        let taken = file.take(&wanted).read();
+        if file.verify(&mut |_| {}).is_err() {
+            other += 1;
+            continue;
+        }
+        verified += 1;
+        let all = column(
+            &file
+                .scan()
+                .reader()
+                .unwrap()
+                .map(Result::unwrap)
+                .collect::<Vec<_>>(),
+            0,
+        );
+        let taken = column(&[taken.unwrap()], 0);
+        let expected = wanted.map(|row| all[row as usize].clone());
+        assert_eq!(taken, expected, "{i}");
+    }
+    assert!(
+        verified > 10 && other > 10,
+        "{verified} verified, {other} did not"
+    );
+}

@@ -20,22 +20,22 @@ precompiled! {
         = unpack_ints;
 }
 
-/// Unpacks those of 1,024 packed values that stand from `first` on: whole rows of the layout, 128
-/// bytes of values each.
-///
-/// `false` unless `width` is at most the type's, `packed` has [`packed_bytes`], and `first` and the
-/// length of `out` are whole rows among the 1,024 values; `out` then is as it was.
-///
-/// ```
-/// let values: Vec<u32> = (0..1024).collect();
-/// let (mut packed, mut out) = (Vec::new(), [0; 64]);
-/// assert!(staffa_kernels::pack(&values, 10, &mut packed));
-/// assert!(staffa_kernels::unpack_rows(&packed, 10, 320, &mut out));
-/// assert_eq!(out, values[320..384]);
-/// ```
-#[inline]
-pub fn unpack_rows<T: Int>(packed: &[u8], width: u32, first: usize, out: &mut [T]) -> bool {
-    unpack_some(packed, width, first, out)
+precompiled! {
+    /// Unpacks those of 1,024 packed values that stand from `first` on: whole rows of the layout, 128
+    /// bytes of values each.
+    ///
+    /// `false` unless `width` is at most the type's, `packed` has [`packed_bytes`], and `first` and the
+    /// length of `out` are whole rows among the 1,024 values; `out` then is as it was.
+    ///
+    /// ```
+    /// let values: Vec<u32> = (0..1024).collect();
+    /// let (mut packed, mut out) = (Vec::new(), [0; 64]);
+    /// assert!(staffa_kernels::pack(&values, 10, &mut packed));
+    /// assert!(staffa_kernels::unpack_rows(&packed, 10, 320, &mut out));
+    /// assert_eq!(out, values[320..384]);
+    /// ```
+    pub fn unpack_rows<'a, T: Int>(packed: &'a [u8], width: u32, first: usize, out: &'a mut [T]) -> bool
+        = unpack_some;
 }
 
 /// One of 1,024 packed values; `None` where [`unpack`] is `false` or `index` is not below 1,024.
@@ -138,7 +138,8 @@ fn unpack_from<T: Int>(packed: &[u8], width: u32, base: T, first: usize, out: &m
     let mask = mask::<T>(width);
     let (rows, _) = packed.as_chunks::<ROW>();
     // SAFETY: the last bit of the last row of values is bit `BITS * width` of a lane, so the word in
-    // which a row begins, and the next one where the row reaches into it, are below `width`.
+    // which a row begins, and the next one where the row reaches into it, are below `width`; all rows
+    // of `out` are among those of the values.
     let row_of_words = |word: usize| unsafe { rows.get_unchecked(word) };
     for (row, out) in (first / lanes..).zip(out.chunks_exact_mut(lanes)) {
         let (word, shift) = place::<T>(row, width);
@@ -209,7 +210,7 @@ mod tests {
                 (1, lanes),
                 (lanes, lanes - 1),
                 (VECTOR, lanes),
-                (usize::MAX, lanes),
+                (0, VECTOR + lanes),
             ] {
                 assert!(!unpack_rows(packed, width, first, &mut vec![T::ZERO; len]));
             }
@@ -224,6 +225,7 @@ mod tests {
         assert!(!pack(&values, too_wide, &mut Vec::new()));
         assert!(!unpack(&packed, too_wide, T::ZERO, &mut values));
         assert_eq!(unpack_one::<T>(&packed, too_wide, 0), None);
+        assert!(!unpack_rows(&packed, too_wide, 0, &mut values));
     }
 
     #[test]

@@ -1,27 +1,27 @@
-//! Codes of [`OnPair`](super::OnPair) in a payload, and how many bytes every group of them has, by
+//! Codes of [`OnPair`](super::OnPair) in a payload, and the number of bytes of every group of them, by
 //! which a row is found without the codes before it.
 
 use std::ops::Range;
 
-use staffa_kernels::{TOKEN_GROUP, TokenRows, prefix_sum};
+use staffa_kernels::prefix_sum;
 
 use super::super::lengths::read_ends;
 use super::super::packed::{PackedVectors, pack_vector};
 use super::super::prelude::*;
 use super::table::{LONGEST, code_width};
 
-/// Codes whose bytes are told together.
+/// Codes whose bytes are counted together.
 pub(super) const GROUP: usize = 256;
 
-/// Bits that the bytes of a group take, for each of its codes: an estimate.
-pub(super) const GROUP_BITS: f64 = 11.0 / GROUP as f64;
+/// Bits that the number of bytes of a group takes, for each of its codes: an estimate.
+pub(super) const GROUP_BITS_PER_CODE: f64 = 11.0 / GROUP as f64;
 
 /// The codes of a block.
 pub(super) struct Codes<'a> {
     /// 0, and the end of the codes of every vector of strings.
     ends: Vec<u32>,
-    /// Bytes of every full group of codes.
-    groups: PackedVectors<'a>,
+    /// The number of bytes of every full group of codes.
+    group_bytes: PackedVectors<'a>,
     codes: PackedVectors<'a>,
     total: usize,
 }
@@ -36,12 +36,12 @@ impl<'a> Codes<'a> {
             width > most,
             "bytes of groups of at most {most} bits expected, found {width}"
         );
-        let groups = PackedVectors::read(cursor, total / GROUP, width)?;
+        let group_bytes = PackedVectors::read(cursor, total / GROUP, width)?;
         let codes = PackedVectors::read(cursor, total, code_width(tokens))?;
         cursor.finish("codes")?;
         Ok(Self {
             ends,
-            groups,
+            group_bytes,
             codes,
             total,
         })
@@ -57,18 +57,14 @@ impl<'a> Codes<'a> {
         span(&self.ends, v)
     }
 
-    /// How many groups are full.
-    pub(super) fn groups(&self) -> usize {
-        self.total / GROUP
-    }
-
     /// Where every full group ends among all bytes.
-    pub(super) fn group_ends(&self, ends: &mut [u32]) -> Result<()> {
+    pub(super) fn group_ends(&self) -> Result<Vec<u32>> {
+        let mut ends = vec![0; self.total / GROUP];
         for (v, places) in ends.chunks_mut(VECTOR).enumerate() {
-            self.groups.unpack(v, places)?;
+            self.group_bytes.unpack(v, places)?;
         }
-        prefix_sum(0, ends);
-        Ok(())
+        prefix_sum(0, &mut ends);
+        Ok(ends)
     }
 
     /// The codes of one packed vector.
@@ -76,39 +72,16 @@ impl<'a> Codes<'a> {
         self.codes.unpack(v, buffer)
     }
 
-    /// Checks the bytes of every full group, which only those read that seek a row.
-    pub(super) fn check(&self, tokens: &TokenRows) -> Result<()> {
-        let mut cx = Scratch::default();
-        let (mut codes, mut ends) = (Vec::new(), [0; GROUP.div_ceil(TOKEN_GROUP)]);
-        for group in 0..self.groups() {
-            self.of_groups(group..group + 1, &mut codes)?;
-            if !tokens.group_ends(&codes, &mut ends) {
-                return Err(too_high());
-            }
-            let (mut expected, [.., found]) = ([0], ends);
-            self.groups.take(&[group as u32], &mut cx, &mut expected)?;
-            let [expected] = expected;
-            corrupt_if!(
-                found != expected,
-                "{expected} bytes expected in group {group} of codes, found {found}"
-            );
-        }
-        Ok(())
-    }
-
-    /// The codes of some groups.
-    pub(super) fn of_groups(&self, groups: Range<usize>, codes: &mut Vec<u32>) -> Result<()> {
-        let range = groups.start * GROUP..self.total.min(groups.end * GROUP);
+    /// The codes of a group; those left over are in the last one.
+    pub(super) fn of_group(&self, group: usize, codes: &mut Vec<u32>) -> Result<()> {
+        let start = (group * GROUP).min(self.total);
+        let range = start..self.total.min(start + GROUP);
         codes.resize(range.len(), 0);
         self.codes.unpack_range(range, codes)
     }
 }
 
-pub(super) fn too_high() -> Error {
-    Error::corrupt("codes of tokens expected, found a higher one")
-}
-
-/// Appends the bytes of every full group of codes of tokens of these lengths.
+/// Appends the number of bytes of every full group of codes, whose tokens have these lengths.
 pub(super) fn put_groups(codes: &[u32], lengths: &[u32], payload: &mut Vec<u8>) -> Result<()> {
     let length = |code: &u32| lengths.get(*code as usize).copied();
     let groups = codes.chunks_exact(GROUP);
@@ -124,6 +97,6 @@ pub(super) fn put_groups(codes: &[u32], lengths: &[u32], payload: &mut Vec<u8>) 
 }
 
 /// Bits of a number.
-const fn width_of(most: u32) -> u32 {
+fn width_of(most: u32) -> u32 {
     u32::BITS - most.leading_zeros()
 }

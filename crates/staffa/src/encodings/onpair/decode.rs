@@ -6,7 +6,7 @@ use staffa_kernels::{BytesDict, TOKEN_GROUP, TokenRows};
 
 use super::super::lengths::{Contents, MeasuredStrings, StringLengths};
 use super::super::prelude::*;
-use super::codes::{Codes, GROUP, too_high};
+use super::codes::{Codes, GROUP};
 use super::table::{LONGEST, SHARED};
 use crate::decode::{Appended, Entries, SharedDictionary, by_vector, spans, take_strings};
 
@@ -35,27 +35,40 @@ impl<'a> Text<'a> {
             last => Entries::Own(own(usize::from(last) + 1, &mut cursor, cx)?),
         };
         let codes = Codes::read(&mut cursor, node.len.div_ceil(VECTOR), tokens.len())?;
-        if cx.thorough {
-            codes.check(&tokens)?;
-        }
+        // Every code has a byte at least.
+        cx.budget.covers(codes.total() as u64, "codes of strings")?;
         let lengths = StringLengths::open_unplaced(node, cx)?;
         let contents = Self { tokens, codes };
+        if cx.thorough {
+            contents.check()?;
+        }
         Ok(MeasuredStrings { contents, lengths })
+    }
+
+    /// Checks the bytes of all groups: only those that a row needs are checked when it is read.
+    fn check(&self) -> Result<()> {
+        let mut groups = Groups::of(self)?;
+        (0..groups.ends.len()).try_for_each(|group| groups.unpack(group))
     }
 }
 
-fn too_long(len: usize) -> Error {
+fn no_length(len: usize) -> Error {
     Error::corrupt(format!(
-        "tokens of at most {LONGEST} bytes expected, found {len}"
+        "tokens of 1 to {LONGEST} bytes expected, found {len}"
     ))
 }
 
 /// The tokens of a payload.
 fn own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> Result<TokenRows> {
     let lengths = cursor.bytes(count)?;
-    let longest = usize::from(lengths.iter().copied().max().unwrap_or(0));
-    if longest > LONGEST {
-        return Err(too_long(longest));
+    for len in [lengths.iter().min(), lengths.iter().max()]
+        .into_iter()
+        .flatten()
+    {
+        let len = usize::from(*len);
+        if !(1..=LONGEST).contains(&len) {
+            return Err(no_length(len));
+        }
     }
     let bytes: u32 = lengths.iter().map(|len| u32::from(*len)).sum();
     let data = cursor.bytes(bytes as usize)?;
@@ -69,10 +82,14 @@ fn shared(part: &SharedDictionary) -> Result<&TokenRows> {
     let tokens = part.len();
     let is_between = (1..=usize::from(SHARED)).contains(&tokens);
     corrupt_if!(!is_between, "1 to {SHARED} tokens expected, found {tokens}");
-    let longest =
-        |strings: &BytesDict| strings.ranges().map(|range| range.len()).max().unwrap_or(0);
+    let wrong = |strings: &BytesDict| {
+        let mut lengths = strings.ranges().map(|range| range.len());
+        lengths
+            .find(|len| !(1..=LONGEST).contains(len))
+            .unwrap_or(0)
+    };
     part.tokens()?
-        .map_or_else(|| Err(too_long(longest(strings.all()?))), Ok)
+        .map_or_else(|| Err(no_length(wrong(strings.all()?))), Ok)
 }
 
 fn no_token(v: usize) -> Error {
@@ -108,23 +125,25 @@ impl Contents for Text<'_> {
         out: &mut Appended,
     ) -> Result<()> {
         let (text, lengths) = (&strings.contents, &strings.lengths);
-        // More codes than bytes, as tokens may be empty, might not fit into memory.
+        // More codes than bytes, which no string has, might not fit into memory.
         if text.codes.total() > out.allowed() {
             return take_strings(strings, rows, cx, out);
         }
-        cx.with(text.codes.groups(), |cx, ends| {
-            text.codes.group_ends(ends)?;
-            let mut groups = Groups::of(text, ends);
-            by_vector(rows).try_for_each(|(v, rows)| {
-                if rows.len() * CODES_PER_ROW > text.codes.of_vector(v)?.len() {
-                    return take_strings(strings, rows, cx, out);
-                }
-                let start = groups.start_of(v)?;
-                lengths.with_vector(v, cx, |_, lengths| {
-                    spans(rows, lengths).try_for_each(|own| {
-                        let own = own?;
-                        out.push(groups.read(start + own.start..start + own.end)?)
-                    })
+        let mut groups = None;
+        by_vector(rows).try_for_each(|(v, rows)| {
+            if rows.len() * CODES_PER_ROW > text.codes.of_vector(v)?.len() {
+                return take_strings(strings, rows, cx, out);
+            }
+            let groups = match &mut groups {
+                Some(groups) => groups,
+                None => groups.insert(Groups::of(text)?),
+            };
+            let start = groups.start_of(v)?;
+            lengths.with_vector(v, cx, |_, lengths| {
+                spans(rows, lengths).try_for_each(|own| {
+                    let Range { start: from, end } = own?;
+                    let bytes = start + from..start + end;
+                    out.push_with(bytes.len(), |out| groups.read(bytes, out))
                 })
             })
         })
@@ -140,72 +159,74 @@ fn too_few() -> Error {
     Error::internal("fewer codes than a vector has")
 }
 
-/// Reads strings by the groups of codes that have them.
+/// Reads strings by the groups of codes that have them, one group after the other: what a group claims
+/// is checked before the next one is read.
 struct Groups<'g, 'a> {
     text: &'g Text<'a>,
     /// Where every full group ends among all bytes.
-    ends: &'g [u32],
+    ends: Vec<u32>,
     /// The group of the byte that was sought last.
     at: usize,
-    /// The groups whose codes are unpacked, where they begin among all bytes, their codes, and where
-    /// every few of these end.
-    unpacked: Range<usize>,
-    start: usize,
+    /// The end of the codes of the vector: none of its strings goes on behind it.
+    end_of_codes: usize,
+    /// The group whose codes are unpacked, and the bytes of its strings among all.
+    unpacked: Option<usize>,
+    bytes: Range<usize>,
     codes: Vec<u32>,
-    token_ends: Vec<u32>,
-    decoded: Vec<u8>,
+    /// Where every few of the codes end in the group.
+    token_ends: [u32; GROUP.div_ceil(TOKEN_GROUP)],
+    decoded: [u8; GROUP * LONGEST + SLACK],
 }
 
 impl<'g, 'a> Groups<'g, 'a> {
-    fn of(text: &'g Text<'a>, ends: &'g [u32]) -> Self {
-        Self {
+    fn of(text: &'g Text<'a>) -> Result<Self> {
+        Ok(Self {
             text,
-            ends,
+            ends: text.codes.group_ends()?,
             at: 0,
-            unpacked: 0..0,
-            start: 0,
+            end_of_codes: 0,
+            unpacked: None,
+            bytes: 0..0,
             codes: Vec::new(),
-            token_ends: Vec::new(),
-            decoded: Vec::new(),
-        }
+            token_ends: [0; GROUP.div_ceil(TOKEN_GROUP)],
+            decoded: [0; GROUP * LONGEST + SLACK],
+        })
     }
 
     /// Goes to a vector; where its strings begin among all bytes.
     fn start_of(&mut self, v: usize) -> Result<usize> {
-        let first = self.text.codes.of_vector(v)?.start;
-        let before = first % GROUP;
-        self.at = first / GROUP;
+        let Range { start, end } = self.text.codes.of_vector(v)?;
+        let before = start % GROUP;
+        (self.at, self.end_of_codes) = (start / GROUP, end);
         if before == 0 {
             return Ok(self.start_of_group(self.at));
         }
-        self.unpack(self.at..self.at + 1)?;
+        self.unpack(self.at)?;
         let mut ends = [0; GROUP.div_ceil(TOKEN_GROUP)];
         let ends = places(&mut ends, before.div_ceil(TOKEN_GROUP))?;
         let codes = self.codes.get(..before).ok_or_else(too_few)?;
         if !self.text.tokens.group_ends(codes, ends) {
             return Err(no_token(v));
         }
-        Ok(self.start + ends.last().map_or(0, |end| *end as usize))
+        Ok(self.bytes.start + ends.last().map_or(0, |end| *end as usize))
     }
 
-    /// Some bytes among all; none of them is before those of the last call.
-    fn read(&mut self, bytes: Range<usize>) -> Result<&[u8]> {
-        if bytes.is_empty() {
-            return Ok(&[]);
+    /// Reads some bytes among all, a place for each; none of them is before those of the last call.
+    fn read(&mut self, bytes: Range<usize>, mut out: &mut [u8]) -> Result<()> {
+        let later = self.ends.iter().skip(self.at);
+        self.at += later
+            .take_while(|end| **end as usize <= bytes.start)
+            .count();
+        let (mut group, mut start) = (self.at, bytes.start);
+        while !out.is_empty() {
+            self.unpack(group)?;
+            let end = self.bytes.end.min(bytes.end);
+            let part = self.decode(start..end).ok_or_else(|| no_string(&bytes))?;
+            let (now, rest) = out.split_at_mut_checked(part.len()).ok_or_else(too_few)?;
+            now.copy_from_slice(part);
+            (out, start, group) = (rest, end, group + 1);
         }
-        let group_of = |byte: usize, from: usize| {
-            let later = self.ends.iter().skip(from);
-            from + later.take_while(|end| **end as usize <= byte).count()
-        };
-        let first = group_of(bytes.start, self.at);
-        let last = group_of(bytes.end - 1, first);
-        self.at = first;
-        self.unpack(first..last + 1)?;
-        let string = bytes.start.checked_sub(self.start).and_then(|start| {
-            let end = start + bytes.len();
-            self.decode(start..end)
-        });
-        string.ok_or_else(|| no_string(&bytes))
+        Ok(())
     }
 
     /// Where a group begins among all bytes.
@@ -216,45 +237,48 @@ impl<'g, 'a> Groups<'g, 'a> {
         before.map_or(0, |end| *end as usize)
     }
 
-    /// Unpacks the codes of some groups, and measures their tokens.
-    fn unpack(&mut self, groups: Range<usize>) -> Result<()> {
-        if self.unpacked == groups {
+    /// Unpacks the codes of a group, and measures their tokens.
+    fn unpack(&mut self, group: usize) -> Result<()> {
+        if self.unpacked == Some(group) {
             return Ok(());
         }
         let Text { tokens, codes } = self.text;
-        codes.of_groups(groups.clone(), &mut self.codes)?;
+        let start = self.start_of_group(group);
+        codes.of_group(group, &mut self.codes)?;
         let few = self.codes.len().div_ceil(TOKEN_GROUP);
-        self.token_ends.resize(few, 0);
-        if !tokens.group_ends(&self.codes, &mut self.token_ends) {
-            return Err(too_high());
+        let ends = places(&mut self.token_ends, few)?;
+        if !tokens.group_ends(&self.codes, ends) {
+            let what = format!("codes of group {group} of codes are not those of tokens");
+            return Err(Error::corrupt(what));
         }
-        self.start = self.start_of_group(groups.start);
-        let found = self.start + self.token_ends.last().map_or(0, |end| *end as usize);
-        let end = self.ends.get(groups.end - 1);
-        let expected = end.map_or(found, |end| *end as usize);
+        let found = start + ends.last().map_or(0, |end| *end as usize);
+        let expected = self.ends.get(group).map_or(found, |end| *end as usize);
         corrupt_if!(
             found != expected,
-            "groups of codes that end at byte {expected} expected, found {found}"
+            "group {group} of codes that ends at byte {expected} expected, found {found}"
         );
-        self.unpacked = groups;
+        (self.unpacked, self.bytes) = (Some(group), start..found);
         Ok(())
     }
 
-    /// Some bytes among those of the unpacked groups; `None` where these have fewer.
+    /// Some bytes among all, one or more; `None` where the vector's codes in the unpacked group do not
+    /// have them.
     fn decode(&mut self, bytes: Range<usize>) -> Option<&[u8]> {
-        let ends = &self.token_ends;
-        let first = ends.iter().position(|end| *end as usize > bytes.start)?;
+        let own = bytes.start.checked_sub(self.bytes.start)?;
+        let own = own..own + bytes.end.checked_sub(bytes.start).filter(|len| *len > 0)?;
+        let ends = self
+            .token_ends
+            .get(..self.codes.len().div_ceil(TOKEN_GROUP))?;
+        let first = ends.iter().position(|end| *end as usize > own.start)?;
         let mut later = ends.iter().skip(first);
-        let last = first + later.position(|end| *end as usize >= bytes.end)?;
-        let end_of = |few: usize| ends.get(few).map(|end| *end as usize);
-        let start = first.checked_sub(1).and_then(end_of).unwrap_or(0);
-        let decoded = end_of(last)? - start;
-        if self.decoded.len() < decoded + SLACK {
-            self.decoded.resize(decoded + SLACK, 0);
-        }
+        let last = first + later.position(|end| *end as usize >= own.end)?;
+        let before = first.checked_sub(1).and_then(|before| ends.get(before));
+        let start = before.map_or(0, |end| *end as usize);
+        let of_vector = self.end_of_codes.checked_sub(self.unpacked? * GROUP)?;
         let upto = self.codes.len().min((last + 1) * TOKEN_GROUP);
-        let codes = self.codes.get(first * TOKEN_GROUP..upto)?;
-        self.text.tokens.decode(codes, &mut self.decoded)?;
-        self.decoded.get(bytes.start - start..bytes.end - start)
+        let codes = self.codes.get(first * TOKEN_GROUP..upto.min(of_vector))?;
+        let found = self.text.tokens.decode(codes, &mut self.decoded)?;
+        let decoded = self.decoded.get(..found)?;
+        decoded.get(own.start - start..own.end - start)
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! payload = tokens - 1: u16 | length of every token: u8 | tokens, one after another    the block's own
-//!         | per vector: end of its codes, u32 | bits: u8 | per 256 codes: their bytes, bit-packed
+//!         | per vector: end of its codes, u32 | bits: u8 | per full 256 codes: their bytes, bit-packed
 //!         | codes, bit-packed
 //! payload = 65535: u16 | part: u8 | ends, bytes and codes as above                     a shared dictionary of the column chunk
 //! child: lengths of the strings (u32)

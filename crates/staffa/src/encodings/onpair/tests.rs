@@ -3,7 +3,8 @@
 use super::codes::GROUP;
 use super::*;
 use crate::decode::{Appended, Budget};
-use crate::encodings::opener;
+use crate::encode::Profile;
+use crate::encodings::{POOL, opener};
 use crate::limits::Limits;
 use crate::testing::arrays::Random;
 use crate::testing::conformance::holds;
@@ -39,6 +40,13 @@ fn rows_of_long_strings_are_found() {
     holds(&OnPair, &strings, false);
 }
 
+/// The node of some strings.
+fn chosen(values: Values<'_>) -> Node {
+    let chooser = Chooser::root(&POOL, Profile::Balanced, Some("onpair"));
+    let stats = Stats::new(values, Kind::Unsigned);
+    chooser.choose(values, &stats).unwrap()
+}
+
 /// Reads rows of a node; `None` where that is an error.
 fn rows_of(node: &[u8], len: usize, rows: &[u32], thorough: bool) -> Option<Vec<u8>> {
     let node = NodeRef::parse(&mut Cursor::new(node), len, 8).unwrap();
@@ -58,14 +66,7 @@ fn wrong_bytes_of_groups_are_found() {
     let strings = sentences(64, 400, &mut random);
     let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
     let values = Values::Bytes(strings.as_strings());
-    let chooser = Chooser::root(
-        &crate::encodings::POOL,
-        crate::encode::Profile::Balanced,
-        Some("onpair"),
-    );
-    let node = chooser
-        .choose(values, &Stats::new(values, Kind::Unsigned))
-        .unwrap();
+    let node = chosen(values);
     let mut good = Vec::new();
     node.write(&mut good);
     let table = table(&node.payload).unwrap().len();
@@ -91,4 +92,61 @@ fn wrong_bytes_of_groups_are_found() {
         wrong.write(&mut bytes);
         assert_eq!(rows_of(&bytes, 64, &[63], false), None);
     }
+}
+
+/// A few bytes that claim codes without end.
+#[test]
+fn codes_of_no_bytes_are_refused() {
+    let node = |len: u8, token: &[u8], codes: u32| {
+        let payload = [&[0, 0, len], token, &codes.to_le_bytes(), &[0]].concat();
+        let children = vec![plain_lengths(&[codes])];
+        Node {
+            encoding: 15,
+            ty: PhysicalType::Bytes,
+            len: 1,
+            payload,
+            children,
+        }
+    };
+    let read = |node: Node| {
+        let mut bytes = Vec::new();
+        node.write(&mut bytes);
+        rows_of(&bytes, 1, &[0], true)
+    };
+    assert_eq!(read(node(1, b"a", 255)), Some(vec![b'a'; 255]));
+    assert_eq!(read(node(0, b"", 255)), None, "a token of no bytes");
+    assert_eq!(read(node(1, b"a", u32::MAX)), None, "more codes than bytes");
+}
+
+/// Lengths as they are.
+fn plain_lengths(lengths: &[u32]) -> Node {
+    Node {
+        encoding: 0,
+        ty: PhysicalType::U32,
+        len: lengths.len(),
+        payload: lengths.iter().flat_map(|len| len.to_le_bytes()).collect(),
+        children: Vec::new(),
+    }
+}
+
+#[test]
+fn no_row_goes_on_behind_its_vector() {
+    let strings = sentences(2048, 40, &mut Random(13));
+    let strings: StringsBuf = strings.iter().map(Vec::as_slice).collect();
+    let mut node = chosen(Values::Bytes(strings.as_strings()));
+    let mut lengths = strings.as_strings().lengths();
+    let expected = |row: u32| Some(strings.as_strings().get(row as usize).to_vec());
+    let read = |node: &Node, row| {
+        let mut bytes = Vec::new();
+        node.write(&mut bytes);
+        rows_of(&bytes, 2048, &[row], false)
+    };
+    node.children = vec![plain_lengths(&lengths)];
+    assert_eq!(read(&node, 1023), expected(1023));
+    let next = (1024..2048).find(|row| lengths[*row] > 0).unwrap();
+    lengths[next] -= 1;
+    lengths[1023] += 1;
+    node.children = vec![plain_lengths(&lengths)];
+    assert_eq!(read(&node, 1023), None);
+    assert_eq!(read(&node, 1022), expected(1022));
 }

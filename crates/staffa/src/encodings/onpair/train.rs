@@ -4,7 +4,7 @@
 //! text -> sample -> frequent pairs of neighbours -> tokens
 //! ```
 
-use super::codes::GROUP_BITS;
+use super::codes::GROUP_BITS_PER_CODE;
 use super::table::LONGEST;
 use super::tokens::Tokens;
 use crate::error::Result;
@@ -121,7 +121,7 @@ impl Tokens {
 
     /// Bytes of these codes and of their groups.
     pub(super) fn estimated_bytes(&self, text: &[u8], most: usize) -> Result<usize> {
-        let bits = f64::from(self.width()) + GROUP_BITS;
+        let bits = f64::from(self.width()) + GROUP_BITS_PER_CODE;
         Ok((self.estimated_codes(text, most)? * bits / 8.0) as usize)
     }
 
