@@ -52,7 +52,10 @@ impl<'a> Text<'a> {
     }
 }
 
-fn no_length(len: usize) -> Error {
+/// The error for tokens of which one has no byte or too many.
+fn wrong_length(mut lengths: impl Iterator<Item = usize>) -> Error {
+    let is_wrong = |len: &usize| !(1..=LONGEST).contains(len);
+    let len = lengths.find(is_wrong).unwrap_or(0);
     Error::corrupt(format!(
         "tokens of 1 to {LONGEST} bytes expected, found {len}"
     ))
@@ -61,19 +64,11 @@ fn no_length(len: usize) -> Error {
 /// The tokens of a payload.
 fn own(count: usize, cursor: &mut Cursor<'_>, cx: &mut OpenContext<'_>) -> Result<TokenRows> {
     let lengths = cursor.bytes(count)?;
-    for len in [lengths.iter().min(), lengths.iter().max()]
-        .into_iter()
-        .flatten()
-    {
-        let len = usize::from(*len);
-        if !(1..=LONGEST).contains(&len) {
-            return Err(no_length(len));
-        }
-    }
     let bytes: u32 = lengths.iter().map(|len| u32::from(*len)).sum();
     let data = cursor.bytes(bytes as usize)?;
     cx.budget.count_beside(TokenRows::bytes_of(count) as u64);
-    TokenRows::new(lengths, data).ok_or_else(|| Error::corrupt("no tokens"))
+    let wrong = || wrong_length(lengths.iter().map(|len| usize::from(*len)));
+    TokenRows::new(lengths, data).ok_or_else(wrong)
 }
 
 /// Strings of a shared dictionary, where they can be tokens.
@@ -82,14 +77,9 @@ fn shared(part: &SharedDictionary) -> Result<&TokenRows> {
     let tokens = part.len();
     let is_between = (1..=usize::from(SHARED)).contains(&tokens);
     corrupt_if!(!is_between, "1 to {SHARED} tokens expected, found {tokens}");
-    let wrong = |strings: &BytesDict| {
-        let mut lengths = strings.ranges().map(|range| range.len());
-        lengths
-            .find(|len| !(1..=LONGEST).contains(len))
-            .unwrap_or(0)
-    };
+    let wrong = |strings: &BytesDict| wrong_length(strings.ranges().map(|range| range.len()));
     part.tokens()?
-        .map_or_else(|| Err(no_length(wrong(strings.all()?))), Ok)
+        .map_or_else(|| Err(wrong(strings.all()?)), Ok)
 }
 
 fn no_token(v: usize) -> Error {

@@ -164,12 +164,11 @@ fn reused(example: &Node, strings: Strings<'_>) -> Option<Vec<u8>> {
     let known = tokens.strings.as_strings();
     let codes = Codes::read(&mut rest, example.len.div_ceil(VECTOR), known.len()).ok()?;
     let (total, lengths) = (codes.total(), known.lengths());
-    let (mut buffer, mut bytes) = (vec![0u32; VECTOR], 0);
-    for v in 0..total.div_ceil(VECTOR) {
-        let codes = codes.vector(v, &mut buffer).ok()?.iter();
-        let lengths = codes.map(|code| Some(*lengths.get(*code as usize)? as usize));
-        bytes += lengths.sum::<Option<usize>>()?;
-    }
+    let (groups, mut left_over) = (codes.group_ends().ok()?, Vec::new());
+    codes.of_group(groups.len(), &mut left_over).ok()?;
+    let left_over = left_over.iter().map(|code| lengths.get(*code as usize));
+    let left_over = left_over.map(|len| Some(*len? as usize));
+    let bytes = groups.last().map_or(0, |end| *end as usize) + left_over.sum::<Option<usize>>()?;
     let expected = total as f64 / bytes as f64 * strings.contents().len() as f64;
     let saved = (table.len() * 8) as f64 / f64::from(tokens.width().max(1));
     let most = expected * 1.02 + saved;
