@@ -71,14 +71,7 @@ pub(crate) fn limits(cache_decoded: bool) -> Limits {
 /// Rust can read such a table.
 fn check_names(schema: &Schema) -> Result<()> {
     // Schemas without a suspect string are not converted: they may have thousands of columns.
-    let suspect = |field: &FieldRef| match field.data_type() {
-        DataType::Timestamp(_, Some(zone)) if zone.contains('\0') => true,
-        DataType::Boolean => field.name().contains('\0'),
-        ty => {
-            field.name().contains('\0') || !ty.is_primitive() && !ty.is_string() && !ty.is_binary()
-        }
-    };
-    if !schema.fields().iter().any(suspect) {
+    if !schema.fields().iter().any(is_suspect) {
         return Ok(());
     }
     match catch_unwind(AssertUnwindSafe(|| FFI_ArrowSchema::try_from(schema))) {
@@ -89,5 +82,27 @@ fn check_names(schema: &Schema) -> Result<()> {
         Err(_) => Err(Error::unsupported(
             "this schema cannot be exported to Python: a name holds a NUL byte",
         )),
+    }
+}
+
+/// Whether a name in a field has a NUL byte, or its type might not be exported.
+fn is_suspect(field: &FieldRef) -> bool {
+    field.name().contains('\0') || is_suspect_type(field.data_type())
+}
+
+fn is_suspect_type(ty: &DataType) -> bool {
+    match ty {
+        DataType::Timestamp(_, Some(zone)) => zone.contains('\0'),
+        DataType::Null | DataType::Boolean => false,
+        DataType::List(item)
+        | DataType::LargeList(item)
+        | DataType::ListView(item)
+        | DataType::LargeListView(item)
+        | DataType::FixedSizeList(item, _)
+        | DataType::Map(item, _) => is_suspect(item),
+        DataType::Struct(fields) => fields.iter().any(is_suspect),
+        DataType::Dictionary(key, values) => is_suspect_type(key) || is_suspect_type(values),
+        DataType::RunEndEncoded(ends, values) => is_suspect(ends) || is_suspect(values),
+        ty => !ty.is_primitive() && !ty.is_string() && !ty.is_binary(),
     }
 }

@@ -11,7 +11,7 @@
 
 use std::ptr::NonNull;
 
-pub(crate) use system::{OFFERS, has_regions, map, offer, take_back, unmap};
+pub(crate) use system::{OFFERS, has_regions, map, map_zeros, offer, take_back, unmap};
 
 /// The size of a huge page.
 pub(crate) const HUGE: usize = 2 << 20;
@@ -119,6 +119,19 @@ mod system {
         NonNull::new(mapped)
     }
 
+    /// A mapping of zeros that nobody can write to, for as long as the process lives.
+    pub(crate) fn map_zeros(bytes: usize) -> Option<&'static [u8]> {
+        let start = map(bytes)?;
+        // SAFETY: the mapping above, which nothing else refers to.
+        if unsafe { libc::mprotect(start.as_ptr().cast(), bytes, libc::PROT_READ) } != 0 {
+            // SAFETY: as above.
+            unsafe { unmap(start, bytes) };
+            return None;
+        }
+        // SAFETY: `bytes` zeroed bytes, which are never unmapped nor written to.
+        Some(unsafe { std::slice::from_raw_parts(start.as_ptr(), bytes) })
+    }
+
     /// # Safety
     /// `[start, start + bytes)` is from [`map`], or a piece of that, and nothing refers to it.
     pub(crate) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {
@@ -169,6 +182,10 @@ mod system {
     pub(crate) fn map(bytes: usize) -> Option<NonNull<u8>> {
         // SAFETY: callers ask for at least one byte.
         NonNull::new(unsafe { alloc_zeroed(layout(bytes)?) })
+    }
+
+    pub(crate) fn map_zeros(_: usize) -> Option<&'static [u8]> {
+        None
     }
 
     pub(crate) unsafe fn unmap(start: NonNull<u8>, bytes: usize) {

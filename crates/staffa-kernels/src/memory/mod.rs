@@ -7,6 +7,7 @@
 //! size_class  sizes of buffers
 //! mapping     memory of the system: huge pages, and offers of free ones
 //! small       an allocator for programs (feature `small-pieces`)
+//! zeros       zeros that columns without other values share
 //! yoke        a value beside the owner that it borrows from
 //! ```
 
@@ -18,9 +19,11 @@ mod size_class;
 #[cfg(feature = "small-pieces")]
 mod small;
 mod yoke;
+mod zeros;
 
 pub use pool::{PoolBuf, PoolVec};
 pub use retained::{retained_bytes, set_retained_limit};
 #[cfg(feature = "small-pieces")]
 pub use small::SmallPieces;
 pub use yoke::{Yoke, Yokeable};
+pub use zeros::zeros;

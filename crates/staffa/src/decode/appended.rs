@@ -3,8 +3,8 @@
 use staffa_kernels::{BytesDict, PoolBuf, VECTOR};
 
 use super::{
-    StringVector, check_bytes, corrupt_if, longer_than_declared, no_code, no_row, prefers_bitmap,
-    spans,
+    StringVector, check_bytes, corrupt_if, longer_than_declared, no_code, no_row,
+    prefers_bitmap_of_strings, spans,
 };
 use crate::error::{Error, Result};
 
@@ -182,7 +182,7 @@ impl Appended {
     /// Appends the strings at some rows of a vector, which ascend.
     pub(crate) fn push_rows(&mut self, rows: &[u32], strings: StringVector<'_>) -> Result<()> {
         let StringVector { lengths, bytes } = strings;
-        if prefers_bitmap(rows.len() as u64, lengths.len() as u64)
+        if prefers_bitmap_of_strings(rows.len(), lengths.len())
             && let Some(selected) = bits_of(rows)
         {
             return self.push_selected(strings, &selected, rows.len());

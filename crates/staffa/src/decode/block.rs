@@ -8,7 +8,7 @@ use super::all::decode_into;
 use super::short::ShortWords;
 use super::{
     AnyDecoder, Budget, Decodable, Decoder, Opener, ReferenceBlock, Scratch, Selection,
-    SharedDictionary, check_places, corrupt_if, longer_than_declared, no_row, words,
+    SharedDictionary, check_places, corrupt_if, for_decoder, longer_than_declared, no_row, words,
 };
 use crate::error::{Error, Result};
 use crate::format::block::Parsed;
@@ -49,6 +49,10 @@ fn check(parsed: &Parsed<'_>, references: &[Parsed<'_>], opener: &Opener) -> Res
     }
     let mut trees = [&parsed.validity, &parsed.values].into_iter().flatten();
     trees.try_for_each(|root| check_places(root, opener.registry))
+}
+
+fn is_default<T: Word>(word: T) -> bool {
+    word == T::default()
 }
 
 impl<'a> Block<'a> {
@@ -104,6 +108,25 @@ impl<'a> Block<'a> {
             string_bytes,
             held,
         })
+    }
+
+    /// Whether all values are zeros or empty strings, as far as that is known without decoding them: all rows
+    /// are NULL, or one value is stored for all.
+    pub fn is_zero(&self) -> Result<bool> {
+        let Some(values) = &self.values else {
+            return Ok(self.string_bytes == 0);
+        };
+        for_decoder!(values,
+            words(words) => Ok(words.constant().is_some_and(is_default)),
+            bits(_) => Ok(false),
+            bytes(strings) => match strings.dictionary() {
+                Some(codes) if self.string_bytes == 0 && codes.decoder().constant() == Some(0) => {
+                    let strings = codes.strings()?;
+                    Ok(!strings.is_empty() && strings.contents().is_empty())
+                }
+                _ => Ok(false),
+            },
+        )
     }
 
     /// Decodes decimals of 128 bits as words of 64 bits; `None` for other values.
@@ -181,12 +204,17 @@ impl<'a> Block<'a> {
         Ok(at)
     }
 
-    /// The values of the selected rows.
-    pub fn selected<'r>(&self, rows: &'r Selection) -> Result<SelectedValues<'r>> {
+    /// Which of the selected rows are valid; `None` where all rows are.
+    pub fn validity_of(&self, rows: &Selection) -> Result<Option<Bitmap>> {
         if rows.end() > self.len {
             return Err(no_row(rows.end() as u32 - 1, self.len));
         }
-        let validity = self.validity.as_ref().map(|all| rows.of(all));
+        Ok(self.validity.as_ref().map(|all| rows.of(all)))
+    }
+
+    /// The values of the selected rows.
+    pub fn selected<'r>(&self, rows: &'r Selection) -> Result<SelectedValues<'r>> {
+        let validity = self.validity_of(rows)?;
         let places = match self.validity.as_ref().filter(|_| self.compacted) {
             Some(all) => Cow::Owned(rows.among(all)),
             None => Cow::Borrowed(rows),

@@ -43,7 +43,7 @@ pub(crate) use reference::AlignedWords;
 pub use reference::{ReferenceBlock, ReferenceStream};
 pub use scratch::Scratch;
 pub(crate) use scratch::vector_places;
-pub(crate) use selection::{ChunkSelection, Selection, prefers_bitmap};
+pub(crate) use selection::{ChunkSelection, Selection, prefers_bitmap, prefers_bitmap_of_strings};
 pub use shared_dictionary::SharedDictionary;
 pub(crate) use short::short_words;
 use staffa_kernels::{BytesDict, Int, Packed, U256, ViewStrings, Word};
@@ -58,7 +58,7 @@ pub(crate) use take::{
 };
 
 use crate::error::Result;
-use crate::values::{Bitmap, Physical};
+use crate::values::{Bitmap, Physical, vector_len};
 
 /// Returns [`Error::corrupt`](crate::error::Error::corrupt) with a message where something is wrong.
 macro_rules! corrupt_if {
@@ -142,6 +142,11 @@ pub trait Decoder<T>: Send + Sync {
         Ok(None)
     }
 
+    /// The value of all rows, where they are stored as one.
+    fn constant(&self) -> Option<T> {
+        None
+    }
+
     /// All values as runs, where they are stored so.
     fn runs(&self) -> Result<Option<Runs<'_, T>>> {
         Ok(None)
@@ -196,6 +201,10 @@ impl<T, D: Decoder<T> + ?Sized> Decoder<T> for &D {
         (**self).short()
     }
 
+    fn constant(&self) -> Option<T> {
+        (**self).constant()
+    }
+
     fn runs(&self) -> Result<Option<Runs<'_, T>>> {
         (**self).runs()
     }
@@ -247,6 +256,11 @@ pub trait BytesDecoder: Send + Sync {
         lengths: &mut [u32],
         out: &mut [u8],
     ) -> Result<usize>;
+
+    /// Whether decoding all of vector `v` costs less than taking `rows` of its strings.
+    fn is_dense(&self, v: usize, rows: usize) -> bool {
+        prefers_bitmap_of_strings(rows, vector_len(self.len(), v))
+    }
 
     /// Appends the strings of vector `v` as views where these hold them and are made without the strings
     /// before; else `false`, with nothing appended.

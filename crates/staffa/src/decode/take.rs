@@ -172,13 +172,12 @@ pub fn take_bytes(
         Selection::List(rows) => return decoder.take(rows, cx, out),
         Selection::Bits(bits, _) => bits,
     };
-    let len = decoder.len();
     if let Some(dictionary) = decoder.dictionary() {
         let codes = take_codes(dictionary, selection, cx)?;
         return out.push_entries(dictionary.strings()?, &codes);
     }
     for (v, bits, count) in selected_vectors(selected) {
-        if prefers_bitmap(count as u64, vector_len(len, v) as u64) {
+        if decoder.is_dense(v, count) {
             read_string_vector(decoder, v, out.room(), cx, |strings| {
                 out.push_selected(strings, &bits, count)
             })?;

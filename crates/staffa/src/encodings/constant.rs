@@ -125,6 +125,11 @@ impl<T: Decodable> Decoder<T> for ConstantWord<T> {
         self.vector(0, cx, out)
     }
 
+    fn constant(&self) -> Option<T> {
+        let [value] = self.value;
+        Some(value)
+    }
+
     fn runs(&self) -> Result<Option<Runs<'_, T>>> {
         Ok(Some((&self.value, &self.end)))
     }

@@ -6,7 +6,9 @@ use std::ops::Range;
 use staffa_kernels::sum_u32;
 
 use super::prelude::*;
-use crate::decode::{Appended, BytesDecoder, longer_than_declared, take_strings};
+use crate::decode::{
+    Appended, BytesDecoder, longer_than_declared, prefers_bitmap_of_strings, take_strings,
+};
 
 /// Room that a vector of strings has without a look at its lengths, where that is surely enough.
 const SURELY: u64 = 1 << 17;
@@ -119,6 +121,11 @@ pub(super) trait Contents: Send + Sync + Sized {
         Ok(u64::MAX)
     }
 
+    /// [`BytesDecoder::is_dense`].
+    fn is_dense(strings: &MeasuredStrings<'_, Self>, v: usize, rows: usize) -> bool {
+        prefers_bitmap_of_strings(rows, vector_len(strings.lengths.len(), v))
+    }
+
     /// [`BytesDecoder::take`]; by default the vectors of the rows are decoded.
     fn take(
         strings: &MeasuredStrings<'_, Self>,
@@ -174,6 +181,10 @@ impl<C: Contents> BytesDecoder for MeasuredStrings<'_, C> {
             "{bytes} bytes expected in vector {v}, found {found}"
         );
         Ok(bytes)
+    }
+
+    fn is_dense(&self, v: usize, rows: usize) -> bool {
+        C::is_dense(self, v, rows)
     }
 
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut Appended) -> Result<()> {

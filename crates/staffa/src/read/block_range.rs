@@ -42,6 +42,12 @@ impl<'b> BlockRange<'_, 'b> {
         })
     }
 
+    /// Whether block `i` has no tree of values, or one without children.
+    pub fn is_simple(&self, i: usize) -> bool {
+        let values = self.blocks.get(i).map(|block| block.values.as_ref());
+        values.is_some_and(|values| values.is_none_or(|root| root.children.is_empty()))
+    }
+
     /// Opens block `i` of the range.
     pub fn open(&self, i: usize) -> Result<Block<'b>> {
         let missing = || Error::internal(format!("no block {i} of {}", self.len()));

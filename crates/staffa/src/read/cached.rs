@@ -29,7 +29,7 @@ impl ChunkReader<'_> {
         let numbers = blocks.start..blocks.start.saturating_add(entries.len());
         let opened = numbers.clone().map(|block| self.open_block(block, true));
         let opened: Vec<Arc<OpenBlock>> = opened.collect::<Result<_>>()?;
-        let mut out = ColumnBuilder::of_blocks(self.leaf, sizes, layout)?;
+        let mut out = ColumnBuilder::of_blocks(self.leaf, sizes, layout);
         for (number, opened) in numbers.zip(opened) {
             let pushed = opened.with(|block| out.push(block));
             pushed.map_err(|e| e.at(|p| self.name_block(p, number)))?;

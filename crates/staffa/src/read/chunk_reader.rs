@@ -65,7 +65,7 @@ impl<'f> ChunkReader<'f> {
                 references: references.iter().map(bytes).collect::<Result<_>>()?,
             };
             let blocks = self.parse(&references, &blocks, &source)?;
-            let mut out = ColumnBuilder::of_blocks(self.leaf, blocks.sizes(), layout)?;
+            let mut out = ColumnBuilder::of_blocks(self.leaf, blocks.sizes(), layout);
             out.push_all(&blocks)?;
             out.finish()
         };

@@ -6,7 +6,7 @@ use arrow_buffer::Buffer;
 use arrow_schema::DataType;
 use bytes::Bytes;
 use rayon::prelude::*;
-use staffa_kernels::{PlainStrings, PoolBuf, StringViews};
+use staffa_kernels::{PlainStrings, PoolBuf, StringViews, zeros};
 
 use super::block_range::BlockRange;
 use super::slots::{BlockSize, Slot, fill_views_of, likely_bytes, put_ends, short, typed};
@@ -53,9 +53,9 @@ impl OutputLayout {
 /// Builds the output of one leaf.
 pub(crate) struct ColumnBuilder<'a> {
     leaf: &'a Leaf,
+    layout: OutputLayout,
     /// Of the output.
     ty: Option<PhysicalType>,
-    past_cache: bool,
     cx: Scratch,
     /// Values of the finished output.
     len: usize,
@@ -71,6 +71,8 @@ pub(crate) struct ColumnBuilder<'a> {
 enum Output {
     /// None, for a leaf of validity alone.
     Empty,
+    /// None yet: all values so far are zeros or empty strings. All strings will have these bytes.
+    Zeros(usize),
     Bits(Bitmap),
     Words(PoolBuf),
     Views(StringViews),
@@ -85,35 +87,23 @@ impl<'a> ColumnBuilder<'a> {
         leaf: &'a Leaf,
         blocks: impl Iterator<Item = BlockSize> + Clone,
         layout: OutputLayout,
-    ) -> Result<Self> {
+    ) -> Self {
         let len = blocks.clone().map(|block| block.values).sum();
-        let ty = layout.ty(leaf);
-        let output = if ty != Some(PhysicalType::Bytes) {
-            Output::of_width(ty, len)?
-        } else if layout.views {
-            Output::views(leaf, len, layout.past_cache)?
-        } else {
-            let bytes = blocks.map(|block| block.string_bytes).sum();
-            let strings = PlainStrings::new(len, bytes, leaf.utf8, leaf.large);
-            let missing = || Error::limit(format!("no memory for strings of {bytes} bytes"));
-            Output::Strings(strings.ok_or_else(missing)?)
-        };
-        Ok(Self::new(leaf, len, output, layout))
+        let bytes = blocks.map(|block| block.string_bytes).sum();
+        Self::new(leaf, len, Output::new(layout.ty(leaf), bytes), layout)
     }
 
     /// For some rows of some blocks.
     pub fn of_rows(leaf: &'a Leaf, rows: usize, layout: OutputLayout) -> Result<Self> {
-        let ty = layout.ty(leaf);
-        let output = if ty != Some(PhysicalType::Bytes) {
-            Output::of_width(ty, rows)?
-        } else if layout.views {
-            Output::views(leaf, rows, layout.past_cache)?
-        } else {
-            let width = offset_bytes(leaf);
-            let mut offsets = memory((rows + 1) * width)?;
-            let first = offsets.as_mut_slice().get_mut(..width);
-            first.ok_or_else(more_rows)?.fill(0);
-            Output::Appended(offsets, Appended::default())
+        let output = match layout.ty(leaf) {
+            Some(PhysicalType::Bytes) if !layout.views => {
+                let width = offset_bytes(leaf);
+                let mut offsets = memory((rows + 1) * width)?;
+                let first = offsets.as_mut_slice().get_mut(..width);
+                first.ok_or_else(more_rows)?.fill(0);
+                Output::Appended(offsets, Appended::default())
+            }
+            ty => Output::new(ty, 0),
         };
         Ok(Self::new(leaf, rows, output, layout))
     }
@@ -121,8 +111,8 @@ impl<'a> ColumnBuilder<'a> {
     fn new(leaf: &'a Leaf, len: usize, output: Output, layout: OutputLayout) -> Self {
         Self {
             leaf,
+            layout,
             ty: layout.ty(leaf),
-            past_cache: layout.past_cache,
             cx: Scratch::default(),
             len,
             at: 0,
@@ -138,13 +128,76 @@ impl<'a> ColumnBuilder<'a> {
             values: block.len,
             string_bytes: block.string_bytes,
         };
-        let (ty, past_cache, mut cx) = (self.ty, self.past_cache, std::mem::take(&mut self.cx));
+        if self.push_zeros(block)? {
+            return Ok(());
+        }
+        self.allocate()?;
+        let (ty, past_cache) = (self.ty, self.layout.past_cache);
+        let mut cx = std::mem::take(&mut self.cx);
         let mut bits = Bitmap::default();
         for slot in self.slots(std::iter::once(size))? {
             bits = slot.fill(block, ty, past_cache, &mut cx)?;
         }
         self.cx = cx;
         self.join([(size, block.validity.as_ref(), &bits)])
+    }
+
+    /// Appends all values of a block while no value but zero was appended; `false`, with nothing appended,
+    /// where there is another.
+    fn push_zeros(&mut self, block: &Block<'_>) -> Result<bool> {
+        let has_zeros = self.has_zeros(block)?;
+        if has_zeros {
+            self.extend_validity(block.validity.as_ref(), block.len);
+            self.at += block.len;
+        }
+        Ok(has_zeros)
+    }
+
+    /// Whether no value but zero was appended, and a block has none either.
+    fn has_zeros(&self, block: &Block<'_>) -> Result<bool> {
+        Ok(matches!(self.output, Output::Zeros(_)) && block.is_zero()?)
+    }
+
+    /// Memory for values other than zero.
+    fn allocate(&mut self) -> Result<()> {
+        let Output::Zeros(bytes) = self.output else {
+            return Ok(());
+        };
+        let (leaf, len, zeros) = (self.leaf, self.len, self.at);
+        self.output = if let Some(width) = self.ty.and_then(PhysicalType::width_bytes) {
+            Output::Words(memory(len * width)?)
+        } else if self.layout.views {
+            Output::views(leaf, len, self.layout.past_cache)?
+        } else {
+            let strings = PlainStrings::new(len, bytes, leaf.utf8, leaf.large);
+            let missing = || Error::limit(format!("no memory for strings of {bytes} bytes"));
+            Output::Strings(strings.ok_or_else(missing)?)
+        };
+        if zeros == 0 {
+            return Ok(());
+        }
+        match &mut self.output {
+            Output::Words(words) => {
+                let width = self.ty.and_then(PhysicalType::width_bytes);
+                let width = width.ok_or_else(wrong_output)?;
+                let words = words.as_mut_slice().get_mut(..zeros * width);
+                words.ok_or_else(more_rows)?.fill(0);
+            }
+            Output::Views(views) => {
+                for mut slot in views.slots([zeros]).ok_or_else(more_rows)? {
+                    slot.push_empty(zeros).then_some(()).ok_or_else(more_rows)?;
+                }
+                views.join().then_some(()).ok_or_else(fewer_strings)?;
+            }
+            Output::Strings(strings) => {
+                for slot in strings.slots([(zeros, 0)]).ok_or_else(more_rows)? {
+                    slot.finish(None)?;
+                }
+                strings.join().then_some(()).ok_or_else(fewer_strings)?;
+            }
+            _ => return Err(wrong_output()),
+        }
+        Ok(())
     }
 
     /// Appends all values of some blocks, in parallel where there are threads.
@@ -156,21 +209,36 @@ impl<'a> ColumnBuilder<'a> {
             }
             return Ok(());
         }
-        if blocks.is_shared() {
-            self.share_table(&blocks.open(0)?).map_err(|e| at(e, 0))?;
+        let mut first = 0;
+        while blocks.is_simple(first)
+            && self
+                .push_zeros(&blocks.open(first)?)
+                .map_err(|e| at(e, first))?
+        {
+            first += 1;
         }
-        let (ty, past_cache) = (self.ty, self.past_cache);
+        if first == blocks.len() {
+            return Ok(());
+        }
+        self.allocate()?;
+        if blocks.is_shared() {
+            self.share_table(&blocks.open(first)?)
+                .map_err(|e| at(e, first))?;
+        }
+        let (ty, past_cache) = (self.ty, self.layout.past_cache);
         let fill = |cx: &mut Scratch, (i, slot): (usize, Slot<'_>)| {
+            let i = first + i;
             let block = blocks.open(i)?;
             let bits = slot
                 .fill(&block, ty, past_cache, cx)
                 .map_err(|e| at(e, i))?;
             Ok((block.validity, bits))
         };
-        let slots = self.slots(blocks.sizes())?.into_par_iter().enumerate();
+        let sizes = || blocks.sizes().skip(first);
+        let slots = self.slots(sizes())?.into_par_iter().enumerate();
         let filled: Vec<Result<_>> = slots.map_init(Scratch::default, fill).collect();
         let filled = filled.into_iter().collect::<Result<Vec<_>>>()?;
-        let joined = blocks.sizes().zip(&filled);
+        let joined = sizes().zip(&filled);
         self.join(joined.map(|(size, (validity, bits))| (size, validity.as_ref(), bits)))
     }
 
@@ -183,7 +251,14 @@ impl<'a> ColumnBuilder<'a> {
         if all {
             return self.push(block);
         }
-        let (wanted, count) = (block.selected(rows)?, rows.len());
+        let count = rows.len();
+        if self.has_zeros(block)? {
+            self.extend_validity(block.validity_of(rows)?.as_ref(), count);
+            self.at += count;
+            return Ok(());
+        }
+        self.allocate()?;
+        let wanted = block.selected(rows)?;
         self.extend_validity(wanted.validity.as_ref(), count);
         let cx = &mut self.cx;
         match &mut self.output {
@@ -197,7 +272,9 @@ impl<'a> ColumnBuilder<'a> {
                     push_words(out.ok_or_else(more_rows)?, block, &wanted, cx)?;
                 }, _ => return Err(wrong_output()));
             }
-            Output::Strings(_) | Output::Appended(..) => return Err(wrong_output()),
+            Output::Zeros(_) | Output::Strings(_) | Output::Appended(..) => {
+                return Err(wrong_output());
+            }
         }
         self.at += count;
         Ok(())
@@ -293,7 +370,7 @@ impl<'a> ColumnBuilder<'a> {
                 words.and_then(|words| Slot::cut(words, width, blocks))
             }
             Output::Empty | Output::Bits(_) => Slot::cut(&mut [], 0, blocks),
-            Output::Appended(..) => return Err(wrong_output()),
+            Output::Zeros(_) | Output::Appended(..) => return Err(wrong_output()),
         };
         slots.ok_or_else(more_rows)
     }
@@ -330,6 +407,7 @@ impl<'a> ColumnBuilder<'a> {
         let buffer = |memory| Buffer::from(Bytes::from_owner(memory));
         let values = match self.output {
             Output::Empty => DecodedValues::Empty(self.len),
+            Output::Zeros(_) => all_zeros(self.leaf, self.ty, self.layout, self.len)?,
             Output::Bits(bits) => DecodedValues::Bits(bits),
             Output::Views(views) => DecodedValues::Views(views),
             Output::Strings(strings) => DecodedValues::Strings(strings),
@@ -351,15 +429,13 @@ impl<'a> ColumnBuilder<'a> {
 }
 
 impl Output {
-    /// Memory for values of fixed width.
-    fn of_width(ty: Option<PhysicalType>, len: usize) -> Result<Self> {
-        let Some(ty) = ty else {
-            return Ok(Self::Empty);
-        };
-        Ok(match ty.width_bytes() {
-            Some(width) => Self::Words(memory(len * width)?),
-            None => Self::Bits(Bitmap::default()),
-        })
+    /// For values of a type; all strings will have these bytes.
+    fn new(ty: Option<PhysicalType>, string_bytes: usize) -> Self {
+        match ty {
+            None => Self::Empty,
+            Some(PhysicalType::Bits) => Self::Bits(Bitmap::default()),
+            Some(_) => Self::Zeros(string_bytes),
+        }
     }
 
     /// Memory for strings as views.
@@ -368,6 +444,29 @@ impl Output {
         let views = views.ok_or_else(|| Error::limit(format!("no memory for {len} views")))?;
         Ok(Self::Views(views.past_cache(past_cache)))
     }
+}
+
+/// `len` zeros or empty strings.
+fn all_zeros(
+    leaf: &Leaf,
+    ty: Option<PhysicalType>,
+    layout: OutputLayout,
+    len: usize,
+) -> Result<DecodedValues> {
+    let found = if let Some(width) = ty.and_then(PhysicalType::width_bytes) {
+        zeros(len * width)
+            .zip(ty)
+            .map(|(data, ty)| DecodedValues::Words(ty, data))
+    } else if layout.views {
+        StringViews::empty(len, leaf.utf8).map(DecodedValues::Views)
+    } else {
+        zeros((len + 1) * offset_bytes(leaf)).map(|offsets| DecodedValues::Bytes {
+            large: leaf.large,
+            offsets,
+            data: Buffer::from(&[]),
+        })
+    };
+    found.ok_or_else(|| Error::limit(format!("no memory for {len} values")))
 }
 
 /// Appends words of some rows of a block.

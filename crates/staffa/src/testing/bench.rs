@@ -131,7 +131,7 @@ impl OpenColumn {
                 ..OutputLayout::default()
             };
             let leaf = self.file.leaf(self.leaf)?;
-            let mut out = ColumnBuilder::of_blocks(leaf, std::iter::once(size), layout)?;
+            let mut out = ColumnBuilder::of_blocks(leaf, std::iter::once(size), layout);
             out.push(block)?;
             out.finish().map(drop)
         })

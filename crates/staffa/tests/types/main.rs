@@ -12,7 +12,9 @@ mod checks;
 mod common;
 mod decimals;
 mod edges;
+mod filtered;
 mod stored;
+mod zeros;
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::kept::Kept;
 use super::slot::ViewSlot;
-use crate::memory::PoolBuf;
+use crate::memory::{PoolBuf, zeros};
 
 /// A builder of string views, in slots that several threads fill.
 ///
@@ -25,7 +25,7 @@ use crate::memory::PoolBuf;
 #[derive(Debug)]
 pub struct StringViews {
     /// The first `len` are views of strings in the kept buffers, each of them UTF-8 where `text`.
-    views: PoolBuf,
+    views: Views,
     len: usize,
     kept: Kept,
     text: bool,
@@ -34,18 +34,35 @@ pub struct StringViews {
     cut: Vec<(usize, usize)>,
 }
 
+#[derive(Debug)]
+enum Views {
+    Own(PoolBuf),
+    /// Views of empty strings, which others share.
+    Zeros(Buffer),
+}
+
 impl StringViews {
     /// A builder for `rows` strings, of UTF-8 where `text`; `None` when there is no memory for them.
     pub fn new(rows: usize, text: bool) -> Option<Self> {
         let views = PoolBuf::new(rows.checked_mul(size_of::<u128>())?)?;
-        Some(Self {
+        Some(Self::with(Views::Own(views), 0, text))
+    }
+
+    /// `rows` empty strings, of memory that all such share; `None` when there is no memory for them.
+    pub fn empty(rows: usize, text: bool) -> Option<Self> {
+        let views = zeros(rows.checked_mul(size_of::<u128>())?)?;
+        Some(Self::with(Views::Zeros(views), rows, text))
+    }
+
+    fn with(views: Views, len: usize, text: bool) -> Self {
+        Self {
             views,
-            len: 0,
+            len,
             kept: Kept::default(),
             text,
             past_cache: false,
             cut: Vec::new(),
-        })
+        }
     }
 
     /// Whether views of tables are written past the caches.
@@ -70,7 +87,10 @@ impl StringViews {
     /// Cuts slots for the next strings, by their capacities; `None` where there is no room for them.
     pub fn slots(&mut self, rows: impl IntoIterator<Item = usize>) -> Option<Vec<ViewSlot<'_>>> {
         self.cut = rows.into_iter().map(|rows| (rows, 0)).collect();
-        let mut rest = self.views.words_mut::<u128>().get_mut(self.len..)?;
+        let mut rest = match &mut self.views {
+            Views::Own(views) => views.words_mut::<u128>().get_mut(self.len..)?,
+            Views::Zeros(_) => &mut [],
+        };
         let (kept, text, past_cache) = (&self.kept, self.text, self.past_cache);
         let mut slots = Vec::with_capacity(self.cut.len());
         for (rows, filled) in &mut self.cut {
@@ -96,14 +116,17 @@ impl StringViews {
         if nulls.as_ref().is_some_and(|nulls| nulls.len() != self.len) {
             return None;
         }
-        let views = Buffer::from(Bytes::from_owner(self.views));
+        let views = match self.views {
+            Views::Own(views) => Buffer::from(Bytes::from_owner(views)),
+            Views::Zeros(zeros) => zeros,
+        };
         let views = ScalarBuffer::<u128>::new(views, 0, self.len);
         let buffers: Arc<[Buffer]> = self.kept.into_buffers().into();
-        // SAFETY: every view below `len` is in a slot that was full. It was made of a string in a
-        // buffer that is kept at its number, or it is 0, the empty string; since then it was only
-        // copied, from a table of these buffers alone. A slot counts views of a buffer whose number
-        // was reserved only once that buffer is kept. With `text` every string was found to be
-        // UTF-8. There are as many validity bits as views.
+        // SAFETY: every view below `len` is 0, the empty string, or in a slot that was full. It was made
+        // of a string in a buffer that is kept at its number, or it is 0; since then it was only copied,
+        // from a table of these buffers alone. A slot counts views of a buffer whose number was
+        // reserved only once that buffer is kept. With `text` every string was found to be UTF-8.
+        // There are as many validity bits as views.
         Some(unsafe {
             if self.text {
                 Arc::new(StringViewArray::new_unchecked(views, buffers, nulls))
@@ -185,6 +208,16 @@ mod tests {
                 assert!(array.as_string_view().iter().eq(expected));
             }
         });
+    }
+
+    #[test]
+    fn empty_strings_need_no_slots() {
+        let mut views = StringViews::empty(100, true).unwrap();
+        assert_eq!(views.len(), 100);
+        assert!(views.slots([1]).is_none());
+        let array = views.finish(Some(NullBuffer::new_null(100))).unwrap();
+        array.to_data().validate_full().unwrap();
+        assert_eq!((array.len(), array.null_count()), (100, 100));
     }
 
     #[test]

@@ -10,6 +10,9 @@ use crate::error::{Error, Result};
 use crate::format::UnknownType;
 use crate::values::{Kind, PhysicalType};
 
+/// Of these a path below a column has at least one.
+const JOINTS: [char; 4] = ['.', '[', '{', '#'];
+
 /// The leaves so far.
 pub(super) struct Planner<'a> {
     pub(super) leaves: Vec<Leaf>,
@@ -20,7 +23,7 @@ pub(super) struct Planner<'a> {
     first: usize,
     /// Whether the type at hand is that of items.
     item: bool,
-    /// Names of the columns.
+    /// Names of the columns that a path below one could have as well.
     names: OnceCell<HashSet<&'a str>>,
     /// Paths below the columns.
     taken: HashSet<String>,
@@ -195,7 +198,7 @@ impl<'a> Planner<'a> {
     /// Unique path of a child: the parent's path, `join` and the child's name.
     fn child_path(&mut self, parent: &str, join: &str, name: &str) -> String {
         const HALF_BYTES: usize = 120;
-        let mut path = format!("{}{join}{name}", head(parent, 2 * HALF_BYTES));
+        let mut path = [head(parent, 2 * HALF_BYTES), join, name].concat();
         // A long name is not repeated for each of a million children.
         if path.len() > 256 {
             path = format!("{}..{}", head(&path, HALF_BYTES), tail(&path, HALF_BYTES));
@@ -216,8 +219,10 @@ impl<'a> Planner<'a> {
 
     /// Takes a path; whether it was free.
     fn take(&mut self, path: &str) -> bool {
-        let names = || self.fields.iter().map(|field| field.name().as_str());
-        let names = self.names.get_or_init(|| names().collect());
+        let all = self.fields.iter().map(|field| field.name().as_str());
+        let names = self
+            .names
+            .get_or_init(|| all.filter(|name| name.contains(JOINTS)).collect());
         !names.contains(path) && self.taken.insert(path.to_owned())
     }
 }

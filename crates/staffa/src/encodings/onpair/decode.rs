@@ -108,6 +108,11 @@ impl Contents for Text<'_> {
         Ok(self.codes.of_vector(v)?.len() as u64 * LONGEST as u64)
     }
 
+    fn is_dense(strings: &MeasuredStrings<'_, Self>, v: usize, rows: usize) -> bool {
+        let codes = strings.contents.codes.of_vector(v);
+        codes.is_ok_and(|codes| rows * CODES_PER_ROW > codes.len())
+    }
+
     fn take(
         strings: &MeasuredStrings<'_, Self>,
         rows: &[u32],
@@ -121,7 +126,7 @@ impl Contents for Text<'_> {
         }
         let mut groups = None;
         by_vector(rows).try_for_each(|(v, rows)| {
-            if rows.len() * CODES_PER_ROW > text.codes.of_vector(v)?.len() {
+            if Self::is_dense(strings, v, rows.len()) {
                 return take_strings(strings, rows, cx, out);
             }
             let groups = match &mut groups {

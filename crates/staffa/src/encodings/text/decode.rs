@@ -282,6 +282,11 @@ impl BytesDecoder for Rows<'_> {
         })
     }
 
+    /// A row by itself takes the time of two in a vector.
+    fn is_dense(&self, v: usize, rows: usize) -> bool {
+        2 * rows >= vector_len(self.codes.len(), v)
+    }
+
     fn push_views(
         &self,
         v: usize,
