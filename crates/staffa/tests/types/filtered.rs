@@ -71,7 +71,7 @@ fn columns_of_a_filter_are_read_like_others() {
     ];
     for ty in types {
         let (batch, doubles) = numbers(&ty, &mut random);
-        let file = write(&[batch.clone()], sized(5_120, 1_024));
+        let file = write(std::slice::from_ref(&batch), sized(5_120, 1_024));
         let shown: Vec<Vec<String>> = batch.columns().iter().map(rows).collect();
         for (text, keep) in &cases {
             let value = |row: usize| {
