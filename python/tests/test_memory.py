@@ -104,6 +104,26 @@ def test_a_forked_process_has_a_cache_of_its_own(path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_forked_process_reads_many_row_groups(path: Path) -> None:
+    """A thread that reads a row group may be the one that is asked for the next batch, which waits for it."""
+    rows = 40_000
+    columns = {f"c{i}": pa.array([i % 7, None] * (rows // 2), pa.int64()) for i in range(12)}
+    table = pa.table({**columns, "list": pa.array([[1.5, None]] * rows)})
+    staffa.write_table(table, path, row_group_rows=4_000)
+    assert staffa.read_table(path).equals(table)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        good = True
+        for _ in range(20):
+            good = good and staffa.read_table(path).num_rows == rows
+            good = good and sum(batch.num_rows for batch in staffa.open(path).scan()) == rows
+        os._exit(0 if good else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
 def test_a_process_forks_while_a_thread_writes(path: Path) -> None:
     """The child finds the memory that the writer was taking from."""
     staffa.write_table(TABLE, path)

@@ -14,6 +14,7 @@ use staffa::{Aggregate, Error, Predicate, Result, RowSelection, Scan, Split};
 
 use crate::batch::{Batch, flatten, flattened_schema};
 use crate::errors::{run, run_attached};
+use crate::fork::without_read_ahead_in_a_fork;
 use crate::import;
 use crate::metrics::{Reads, ScanReads};
 use crate::predicate::predicate;
@@ -108,7 +109,7 @@ impl File {
                 .dictionaries(dictionaries.unwrap_or_default())
                 .run_ends(run_ends.unwrap_or_default())
                 .threads(threads);
-            let reader = scan.offset(offset).reader()?;
+            let reader = without_read_ahead_in_a_fork(scan.offset(offset)).reader()?;
             let stored = reader.schema();
             let flat = Arc::new(flattened_schema(&stored));
             if !flattened || flat == stored {
@@ -172,7 +173,9 @@ impl File {
                 .dictionaries(dictionaries.unwrap_or_default())
                 .run_ends(run_ends.unwrap_or_default())
         };
-        let mut reader = run(py, || scan().read_ahead(usize::MAX).reader())?;
+        let mut reader = run(py, || {
+            without_read_ahead_in_a_fork(scan().read_ahead(usize::MAX)).reader()
+        })?;
         let schema = reader.schema();
         let mut batches = Vec::new();
         while let Some(batch) = run(py, || reader.next().transpose())? {

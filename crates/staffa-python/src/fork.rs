@@ -6,7 +6,7 @@ use std::process;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use staffa::Cache;
+use staffa::{Cache, Scan};
 
 /// The process that imported the module; it uses rayon's global pool.
 static IMPORTED_BY: OnceLock<u32> = OnceLock::new();
@@ -22,24 +22,38 @@ pub(crate) fn imported() {
     IMPORTED_BY.get_or_init(process::id);
 }
 
+/// Whether the module was imported by another process, of which this is a fork.
+fn is_forked() -> bool {
+    *IMPORTED_BY.get_or_init(process::id) != process::id()
+}
+
 /// Runs the work on the pool of this process.
 pub(crate) fn on_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    let process = process::id();
-    if *IMPORTED_BY.get_or_init(process::id) == process {
+    if !is_forked() {
         return work();
     }
-    match threads_of(process) {
+    match threads_of(process::id()) {
         Some(threads) => threads.install(work),
         None => work(),
     }
 }
 
+/// The scan, of which in a forked process no task goes on between two batches: a thread of the pool that waits
+/// for a part of such a task may begin with the next batch, which waits for the task below it on its stack.
+pub(crate) fn without_read_ahead_in_a_fork(scan: Scan) -> Scan {
+    if is_forked() {
+        scan.read_ahead(0)
+    } else {
+        scan
+    }
+}
+
 /// The cache of this process.
 pub(crate) fn own_cache() -> Cache {
-    let process = process::id();
-    if *IMPORTED_BY.get_or_init(process::id) == process {
+    if !is_forked() {
         return Cache::process();
     }
+    let process = process::id();
     let mut forked = FORKED_CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     match &*forked {
         Some((owner, cache)) if *owner == process => cache.clone(),
