@@ -74,6 +74,30 @@ pub(crate) fn join_column(field: &Field, arrays: &[ArrayRef]) -> Result<Option<A
     }
 }
 
+/// Whether [`join_column`] makes one array of these for sure: of nested ones, only joining them tells.
+pub(crate) fn surely_join(ty: &DataType, arrays: &[ArrayRef]) -> bool {
+    match ty {
+        DataType::Utf8 | DataType::Binary => short_offsets_suffice(ty, arrays).unwrap_or(false),
+        DataType::Boolean
+        | DataType::LargeUtf8
+        | DataType::LargeBinary
+        | DataType::Utf8View
+        | DataType::BinaryView => true,
+        ty => ty.is_primitive(),
+    }
+}
+
+/// Whether the contents of all strings, which have offsets of 32 bits, fit into one array.
+fn short_offsets_suffice(ty: &DataType, arrays: &[ArrayRef]) -> Result<bool> {
+    let bytes = cast_all(arrays, |array| {
+        Some(match ty {
+            DataType::Utf8 => content_bytes(array.as_string_opt::<i32>()?.offsets()),
+            _ => content_bytes(array.as_binary_opt::<i32>()?.offsets()),
+        })
+    })?;
+    Ok(i32::try_from(bytes.iter().sum::<usize>()).is_ok())
+}
+
 fn join(field: &Field, arrays: &[ArrayRef], above: &Mask<'_>) -> Result<Option<ArrayRef>> {
     let ordered = field.dict_is_ordered().unwrap_or(false);
     join_type(field.data_type(), ordered, arrays, above)
@@ -95,18 +119,10 @@ fn join_type(
             nulls,
             rows,
         )?))),
-        DataType::Utf8 | DataType::Binary => {
-            let bytes = cast_all(arrays, |array| {
-                Some(match ty {
-                    DataType::Utf8 => content_bytes(array.as_string_opt::<i32>()?.offsets()),
-                    _ => content_bytes(array.as_binary_opt::<i32>()?.offsets()),
-                })
-            })?;
-            match i32::try_from(bytes.iter().sum::<usize>()) {
-                Ok(_) => plain(arrays),
-                Err(_) => Ok(None),
-            }
-        }
+        DataType::Utf8 | DataType::Binary => match short_offsets_suffice(ty, arrays)? {
+            true => plain(arrays),
+            false => Ok(None),
+        },
         DataType::List(item) | DataType::ListView(item) | DataType::Map(item, _) => {
             join_lists::<u32>(ty, item, arrays, nulls)
         }

@@ -32,7 +32,7 @@ pub(crate) use assemble::{
 };
 pub(crate) use assemble_leaf::leaf_array;
 pub(crate) use build::boolean_buffer;
-pub(crate) use concat::{batch_of, concat, join_column, no_column};
+pub(crate) use concat::{batch_of, concat, join_column, no_column, surely_join};
 pub(crate) use domain::Domain;
 pub(crate) use layout::{Layout, Leaf, Node, unknown_column};
 pub(crate) use shred::shred;

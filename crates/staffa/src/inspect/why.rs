@@ -146,7 +146,7 @@ impl File {
             choose(array, options, None)
         })?;
         let sharing = chosen.iter().map(|column| column.sharing).collect();
-        Ok((sharing, correlate(&mut chosen, 0.0, &mut None)?))
+        Ok((sharing, correlate(&mut chosen, 0, 0.0, &mut None)?))
     }
 
     /// The rules of profile `balanced` for a column.

@@ -1,20 +1,18 @@
 //! Statistics of chunks, where they are asked for: what a planner reads of a row group.
 
-use arrow_array::RecordBatch;
 use arrow_buffer::i256;
 use staffa_kernels::U256;
 
-use super::plan::Plan;
-use crate::arrow::{Leaf, shred};
+use crate::arrow::Leaf;
 use crate::error::Result;
 use crate::read::map_parallel;
 use crate::values::{Kind, LeafArray, LeafValues, OwnedValues, Physical as _, Values, for_words};
 
-/// The exact sum of the values of each leaf of a row group that are not NULL; `None` for types that
-/// have none, and beyond 256 bits.
-pub(super) fn sums(plan: &Plan, batch: &RecordBatch) -> Result<Vec<Option<i256>>> {
-    let leaves = shred(batch, &plan.layout)?;
-    let leaves = leaves.iter().zip(plan.layout.leaves());
+/// The exact sum of the values of each leaf that are not NULL; `None` for types that have none, and
+/// beyond 256 bits.
+pub(super) fn sums<'a>(
+    leaves: impl Iterator<Item = (&'a LeafArray, &'a Leaf)>,
+) -> Result<Vec<Option<i256>>> {
     let sum = |(array, leaf): (&LeafArray, &Leaf)| {
         let sum = leaf.has_sum.then(|| sum_of_leaf(array, leaf.kind));
         sum.unwrap_or(Ok(None))

@@ -8,13 +8,14 @@ use std::io::Write;
 
 use arrow_array::RecordBatch;
 
+use super::WriteSummary;
 use super::chunk::EncodedChunk;
-use super::join::join;
+use super::join::{Rows, join};
 use super::plan::Plan;
 use super::remembered::Remembered;
+use super::row_group::{self, EncodedRowGroup};
 use super::summary::LeafSummary;
-use super::{WriteSummary, chunk_statistics, row_group};
-use crate::arrow::Leaf;
+use crate::arrow::{Leaf, concat};
 use crate::encode::Access;
 use crate::error::{Error, Result};
 use crate::format::{
@@ -24,12 +25,37 @@ use crate::format::{
 };
 use crate::limits::Limits;
 
+/// Bytes of the mean array of a batch below which what describes the arrays takes more memory than they do.
+const SMALL_ARRAY: usize = 2 << 10;
+/// Small batches that are joined to one while they wait.
+const SMALL_BATCHES: usize = 8;
+
+/// A batch that waits for its row group to be full.
+struct Pending {
+    batch: RecordBatch,
+    bytes: usize,
+    /// How often its rows were joined; `None` where they are not to be.
+    joins: Option<u32>,
+}
+
+impl Pending {
+    fn new(batch: RecordBatch, bytes: usize, joins: u32) -> Self {
+        let is_small = bytes < batch.num_columns() * SMALL_ARRAY;
+        let joins = is_small.then_some(joins);
+        Self {
+            batch,
+            bytes,
+            joins,
+        }
+    }
+}
+
 /// Encodes row groups into a sink.
 pub(super) struct Encoder<W> {
     sink: W,
     plan: Plan,
     position: u64,
-    pending: Vec<RecordBatch>,
+    pending: Vec<Pending>,
     pending_rows: usize,
     pending_bytes: usize,
     /// The column index of every leaf, as it will be written.
@@ -97,12 +123,38 @@ impl<W: Write + Send> Encoder<W> {
         self.plan.sort_check.push(batch)?;
         let bytes = arrow_bytes(batch);
         self.summary.arrow_bytes += bytes as u64;
-        self.pending.push(batch.clone());
+        self.pending.push(Pending::new(batch.clone(), bytes, 0));
         self.pending_rows += batch.num_rows();
         self.pending_bytes += bytes;
+        self.join_small()?;
         while self.pending_rows >= self.full_rows() {
             let rows = self.full_rows();
             self.flush(rows, false)?;
+        }
+        Ok(())
+    }
+
+    /// Joins the last batches where they are small and were joined as often, so that a row is seldom copied.
+    fn join_small(&mut self) -> Result<()> {
+        while let Some(first) = self.pending.len().checked_sub(SMALL_BATCHES) {
+            let (_, last) = self.pending.split_at_mut(first);
+            let joins = last.first().and_then(|pending| pending.joins);
+            let Some(joins) = joins.filter(|_| last.iter().all(|other| other.joins == joins))
+            else {
+                break;
+            };
+            let batches: Vec<RecordBatch> = last.iter().map(|p| p.batch.clone()).collect();
+            let bytes = last.iter().map(|pending| pending.bytes).sum();
+            self.broken = true;
+            match concat(&self.plan.schema, &batches)? {
+                Some(batch) => {
+                    self.pending.truncate(first);
+                    self.pending.push(Pending::new(batch, bytes, joins + 1));
+                }
+                // Dictionaries that do not fit into one.
+                None => last.iter_mut().for_each(|pending| pending.joins = None),
+            }
+            self.broken = false;
         }
         Ok(())
     }
@@ -142,13 +194,19 @@ impl<W: Write + Send> Encoder<W> {
         }
         self.broken = true;
         let (mut group, mut wanted) = (Vec::new(), rows);
-        for batch in std::mem::take(&mut self.pending) {
+        for Pending { batch, bytes, .. } in std::mem::take(&mut self.pending) {
             let (taken, all) = (batch.num_rows().min(wanted), batch.num_rows());
             if taken > 0 {
                 group.push(batch.slice(0, taken));
             }
             if taken < all {
-                self.pending.push(batch.slice(taken, all - taken));
+                let rest = batch.slice(taken, all - taken);
+                let joins = None;
+                self.pending.push(Pending {
+                    batch: rest,
+                    bytes,
+                    joins,
+                });
             }
             wanted -= taken;
         }
@@ -158,27 +216,28 @@ impl<W: Write + Send> Encoder<W> {
         // Dictionaries that do not fit into one: each batch becomes a row group of its own.
         let schema = &self.plan.schema;
         let groups = self.plan.threads.run(|| join(schema, group))?;
-        for (i, batch) in groups.iter().enumerate() {
-            self.row_group(batch, last && i + 1 == groups.len())?;
+        let count = groups.len();
+        for (i, rows) in groups.into_iter().enumerate() {
+            self.row_group(rows, last && i + 1 == count)?;
         }
         self.broken = false;
         Ok(())
     }
 
-    fn row_group(&mut self, batch: &RecordBatch, last: bool) -> Result<()> {
-        let rows = u32::try_from(batch.num_rows()).map_err(|_| {
+    fn row_group(&mut self, rows: Rows, last: bool) -> Result<()> {
+        let len = u32::try_from(rows.len()).map_err(|_| {
             Error::limit(format!(
                 "fewer than 2^32 rows of a row group are possible, found {}",
-                batch.num_rows()
+                rows.len()
             ))
         })?;
         let (plan, remembered) = (&self.plan, &mut self.remembered);
-        let chunks = row_group::encode(plan, batch, self.summary.rows, remembered)?;
+        let EncodedRowGroup { chunks, sums } =
+            row_group::encode(plan, rows, self.summary.rows, remembered)?;
         for (leaf, summary) in self.leaf_summaries.iter_mut().enumerate() {
             summarise(&chunks, leaf, summary)?;
         }
         if self.plan.options.chunk_statistics {
-            let sums = chunk_statistics::sums(&self.plan, batch)?;
             for ((leaf, sum), all) in sums.into_iter().enumerate().zip(&mut self.chunk_summaries) {
                 let mut summary = LeafSummary::default();
                 summarise(&chunks, leaf, &mut summary)?;
@@ -194,7 +253,7 @@ impl<W: Write + Send> Encoder<W> {
                 });
             }
         }
-        self.row_groups.push(rows);
+        self.row_groups.push(len);
         let indexes_follow = last && indexes_follow(&chunks);
         for (leaf, chunk) in chunks.into_iter().enumerate() {
             let entry = self.put_chunk(leaf, chunk)?;
@@ -205,7 +264,7 @@ impl<W: Write + Send> Encoder<W> {
                 self.put_index(leaf)?;
             }
         }
-        self.summary.rows += u64::from(rows);
+        self.summary.rows += u64::from(len);
         Ok(())
     }
 

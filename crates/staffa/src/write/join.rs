@@ -1,23 +1,54 @@
-//! Joining: the batches of a row group to one, columns in parallel.
+//! Joining: the batches of a row group to one, columns in parallel, those of a window when they are encoded.
 
 use arrow_array::{Array as _, ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 
-use crate::arrow::{batch_of, join_column, no_column};
+use super::window::Window;
+use crate::arrow::{batch_of, join_column, no_column, surely_join};
 use crate::error::{Error, Result};
 use crate::read::map_parallel;
 
+/// The rows of a row group, as they came.
+pub(super) struct Rows {
+    /// Of each column, arrays that can be one.
+    columns: Vec<Vec<ArrayRef>>,
+    len: usize,
+}
+
+impl Rows {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The columns of a window as one batch. The arrays of a column go as soon as they are joined, so that
+    /// hardly more memory is needed than the batches take.
+    pub(super) fn take(&mut self, window: &Window) -> Result<RecordBatch> {
+        let columns = self.columns.get_mut(window.columns.clone());
+        let columns = columns.ok_or_else(|| Error::internal("a window beyond the columns"))?;
+        let fields = window.schema.fields().iter();
+        // The first column's error, whatever the number of threads.
+        let joined = map_parallel(fields.zip(columns), |(field, arrays)| {
+            Ok(join_column(field, &std::mem::take(arrays)))
+        })?;
+        let columns = joined.into_iter().map(|joined| {
+            joined?.ok_or_else(|| Error::internal("arrays that cannot be one after all"))
+        });
+        batch_of(&window.schema, columns.collect::<Result<_>>()?, self.len)
+    }
+}
+
 /// A column of all batches.
 enum Column {
-    Joined(ArrayRef),
+    /// Arrays that are one, or can be.
+    Joinable(Vec<ArrayRef>),
     /// Arrays that cannot be one, such as of dictionaries that together outgrow their keys.
     Apart(Vec<ArrayRef>),
 }
 
-/// The rows of all batches as one, or the batches where they cannot be one. The arrays of a column go as
-/// soon as they are joined, so that hardly more memory is needed than the batches take.
-pub(super) fn join(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
-    let rows: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
+/// The rows of all batches together, or those of each batch where they cannot be one. What has to be joined
+/// to tell is joined.
+pub(super) fn join(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Vec<Rows>> {
+    let lens: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
     let mut parts: Vec<_> = batches
         .into_iter()
         .map(|batch| batch.into_parts().1.into_iter())
@@ -28,45 +59,53 @@ pub(super) fn join(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Vec<
         (i, field, arrays.collect::<Option<Vec<ArrayRef>>>())
     });
     // The first column's error, whatever the number of threads.
-    let joined = map_parallel(columns, |(i, field, arrays)| {
+    let columns = map_parallel(columns, |(i, field, arrays)| {
         let arrays = arrays.ok_or_else(|| no_column(i, field));
         Ok(arrays.and_then(|arrays| {
+            if surely_join(field.data_type(), &arrays) {
+                return Ok(Column::Joinable(arrays));
+            }
             let joined = join_column(field, &arrays)?;
-            Ok(joined.map_or(Column::Apart(arrays), Column::Joined))
+            Ok(joined.map_or(Column::Apart(arrays), |joined| {
+                Column::Joinable(vec![joined])
+            }))
         }))
     })?;
-    let columns = joined.into_iter().collect::<Result<Vec<Column>>>()?;
+    let columns = columns.into_iter().collect::<Result<Vec<Column>>>()?;
     if columns
         .iter()
         .any(|column| matches!(column, Column::Apart(_)))
     {
-        return cut(schema, &columns, &rows);
+        return apart(&columns, &lens);
     }
-    let columns = columns.into_iter().filter_map(|column| match column {
-        Column::Joined(array) => Some(array),
-        Column::Apart(_) => None,
+    let columns = columns.into_iter().map(|column| match column {
+        Column::Joinable(arrays) | Column::Apart(arrays) => arrays,
     });
-    Ok(vec![batch_of(
-        schema,
-        columns.collect(),
-        rows.iter().sum(),
-    )?])
+    Ok(vec![Rows {
+        columns: columns.collect(),
+        len: lens.iter().sum(),
+    }])
 }
 
-/// The batches again, of so many rows each.
-fn cut(schema: &SchemaRef, columns: &[Column], rows: &[usize]) -> Result<Vec<RecordBatch>> {
+/// The rows of each batch, of so many rows.
+fn apart(columns: &[Column], lens: &[usize]) -> Result<Vec<Rows>> {
     let mut start = 0;
-    let batch = |(i, rows): (usize, &usize)| {
-        let own = start..start + rows;
+    let batch = |(i, len): (usize, &usize)| {
+        let own = start..start + len;
         start = own.end;
         let own = columns.iter().map(|column| match column {
-            Column::Joined(array) => Ok(array.slice(own.start, *rows)),
-            Column::Apart(arrays) => {
-                let array = arrays.get(i).cloned();
-                array.ok_or_else(|| Error::internal("a column of fewer arrays than batches"))
+            Column::Joinable(arrays) if arrays.len() < lens.len() => {
+                let joined = arrays.first().map(|joined| joined.slice(own.start, *len));
+                joined.map(|own| vec![own])
+            }
+            Column::Joinable(arrays) | Column::Apart(arrays) => {
+                arrays.get(i).map(|own| vec![own.clone()])
             }
         });
-        batch_of(schema, own.collect::<Result<_>>()?, *rows)
+        let columns = own.collect::<Option<_>>();
+        let columns =
+            columns.ok_or_else(|| Error::internal("a column of fewer arrays than batches"))?;
+        Ok(Rows { columns, len: *len })
     };
-    rows.iter().enumerate().map(batch).collect()
+    lens.iter().enumerate().map(batch).collect()
 }

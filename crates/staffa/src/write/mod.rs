@@ -21,6 +21,7 @@ pub(crate) mod sort_order;
 pub(crate) mod summary;
 mod unsupported_value;
 mod verify;
+mod window;
 mod writer;
 
 pub use atomic_file::AtomicFile;

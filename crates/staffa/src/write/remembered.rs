@@ -1,32 +1,49 @@
 //! What the row groups before chose, for the next one to try first.
 
 use super::chunk::ChosenChunk;
-use super::correlate::Relations;
+use super::plan::Plan;
+use super::window::Window;
 use crate::encode::Example;
+use crate::error::Result;
 
 /// What the row groups before chose.
 #[derive(Default)]
 pub(super) struct Remembered {
-    /// By leaf, the tree of a block.
-    examples: Vec<Option<Example>>,
-    pub(super) relations: Option<Relations>,
+    /// As the first row group had them.
+    pub(super) windows: Vec<Window>,
+    pub(super) examples: Examples,
 }
 
 impl Remembered {
-    /// The tree of a block of this leaf.
-    pub(super) fn example(&self, leaf: usize) -> Option<&Example> {
-        self.examples.get(leaf)?.as_ref()
+    /// Cuts the columns into windows before the first row group, which has so many rows.
+    pub(super) fn begin(&mut self, plan: &Plan, rows: usize) -> Result<()> {
+        if self.windows.is_empty() {
+            self.windows = Window::all(plan, rows)?;
+        }
+        Ok(())
+    }
+}
+
+/// By leaf, the tree of a block.
+#[derive(Default)]
+pub(super) struct Examples(Vec<Option<Example>>);
+
+impl Examples {
+    /// That of a leaf.
+    pub(super) fn get(&self, leaf: usize) -> Option<&Example> {
+        self.0.get(leaf)?.as_ref()
     }
 
-    /// Whether no row group was written yet.
-    pub(super) fn is_empty(&self) -> bool {
-        self.examples.is_empty()
+    /// Whether this leaf was chosen for before.
+    pub(super) fn has(&self, leaf: usize) -> bool {
+        leaf < self.0.len()
     }
 
-    /// Keeps the trees of a row group for the next.
-    pub(super) fn keep_examples(&mut self, chosen: &mut [ChosenChunk<'_>]) {
-        self.examples.resize_with(chosen.len(), || None);
-        for (known, chunk) in self.examples.iter_mut().zip(chosen) {
+    /// Keeps the trees of chunks, of which the first is that of leaf `first`, for the next row group.
+    pub(super) fn keep(&mut self, first: usize, chosen: &mut [ChosenChunk<'_>]) {
+        let leaves = self.0.len().max(first + chosen.len());
+        self.0.resize_with(leaves, || None);
+        for (known, chunk) in self.0.iter_mut().skip(first).zip(chosen) {
             *known = match (known.take(), chunk.example.take()) {
                 (Some(before), Some(later)) => Some(before.or_later(later)),
                 (before, later) => before.or(later),

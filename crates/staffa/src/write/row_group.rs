@@ -1,17 +1,19 @@
-//! A row group in the making: a batch becomes one encoded chunk per leaf, columns and blocks in
-//! parallel.
+//! A row group in the making: its rows become one encoded chunk per leaf, window by window, the columns of
+//! a window and their blocks in parallel.
 
-use arrow_array::RecordBatch;
+use arrow_buffer::i256;
 
 use super::WriteOptions;
 use super::choose::choose;
 use super::chunk::{ChosenChunk, ChunkOptions, EncodedChunk, Reference};
-use super::chunk_statistics::sum_of;
-use super::correlate;
+use super::chunk_statistics::{self, sum_of};
+use super::correlate::{self, Earlier};
+use super::join::Rows;
 use super::plan::{ColumnPlan, Plan};
-use super::remembered::Remembered;
-use super::similar;
+use super::remembered::{Examples, Remembered};
+use super::similar::Families;
 use super::unsupported_value::explained;
+use super::window::Window;
 use crate::arrow::{Domain, Layout, Leaf, shred};
 use crate::encode::{Access, Hint, Profile, Rules};
 use crate::encodings::POOL;
@@ -19,28 +21,66 @@ use crate::error::{Error, Result};
 use crate::read::map_parallel;
 use crate::values::{Kind, LeafArray, LeafValues, Physical as _, for_words};
 
-/// The chunks of a row group, which begins at row `first_row` of the table.
+/// A row group, ready to be written.
+#[derive(Default)]
+pub(super) struct EncodedRowGroup {
+    pub chunks: Vec<EncodedChunk>,
+    /// Of each leaf, where statistics of chunks are asked for.
+    pub sums: Vec<Option<i256>>,
+}
+
+/// Encodes a row group, which begins at row `first_row` of the table, window by window.
 pub(super) fn encode(
     plan: &Plan,
-    batch: &RecordBatch,
+    mut rows: Rows,
     first_row: u64,
     remembered: &mut Remembered,
-) -> Result<Vec<EncodedChunk>> {
-    let mut leaves = shred(batch, &plan.layout)?;
-    let encode = || {
-        round_and_check(&mut leaves, plan, first_row)?;
-        let explain = |e, leaf: &LeafOf<'_>| {
-            explained(e, (leaf.array, leaf.leaf), leaf.options, batch, first_row)
-        };
-        let mut chosen = choose_all(&leaves_of(&leaves, plan), remembered, explain)?;
-        remembered.keep_examples(&mut chosen);
-        if plan.options.derived_columns {
-            let relations = &mut remembered.relations;
-            correlate::correlate(&mut chosen, correlate::LEAST_GAIN, relations)?;
+) -> Result<EncodedRowGroup> {
+    remembered.begin(plan, rows.len())?;
+    let Remembered { windows, examples } = remembered;
+    let mut encoded = EncodedRowGroup::default();
+    let mut earlier = Earlier::default();
+    let mut families = Families::new(plan.layout.leaves().len());
+    let mut encode = |window: &mut Window| -> Result<()> {
+        let batch = rows.take(window)?;
+        let Window {
+            first_leaf: first,
+            ref layout,
+            ref mut relations,
+            ..
+        } = *window;
+        let columns = plan.columns.get(first..).unwrap_or_default();
+        let specs = || layout.leaves().iter().zip(columns);
+        let mut leaves = shred(&batch, layout)?;
+        round_and_check(leaves.iter_mut().zip(specs()), first_row)?;
+        if plan.options.chunk_statistics {
+            let leaves = leaves.iter().zip(layout.leaves());
+            encoded.sums.extend(chunk_statistics::sums(leaves)?);
         }
-        finish(chosen, &plan.layout)
+        let explain = |e, leaf: &LeafOf<'_>| {
+            explained(e, (leaf.array, leaf.leaf), leaf.options, &batch, first_row)
+        };
+        let leaves: Vec<LeafOf<'_>> = leaves
+            .iter()
+            .zip(specs())
+            .map(|(array, (leaf, column))| LeafOf {
+                array,
+                leaf,
+                options: chunk_options(plan, column, leaf, array),
+            })
+            .collect();
+        let mut chosen = choose_all(&leaves, first, examples, &mut families, explain)?;
+        examples.keep(first, &mut chosen);
+        if plan.options.derived_columns {
+            earlier.derive_equal(&mut chosen, &encoded.chunks);
+            correlate::correlate(&mut chosen, first, correlate::LEAST_GAIN, relations)?;
+            earlier.add(&chosen, first);
+        }
+        finish(chosen, &plan.layout, &mut encoded.chunks)
     };
-    plan.threads.run(encode)
+    plan.threads
+        .run(|| windows.iter_mut().try_for_each(&mut encode))?;
+    Ok(encoded)
 }
 
 /// A leaf of the row group.
@@ -50,42 +90,37 @@ struct LeafOf<'a> {
     options: ChunkOptions<'a>,
 }
 
-fn leaves_of<'a>(leaves: &'a [LeafArray], plan: &'a Plan) -> Vec<LeafOf<'a>> {
-    let all = leaves.iter().zip(plan.layout.leaves()).zip(&plan.columns);
-    let of = |((array, leaf), column)| LeafOf {
-        array,
-        leaf,
-        options: chunk_options(plan, column, leaf, array),
-    };
-    all.map(of).collect()
-}
-
-/// Chooses the encodings of all leaves: of a first row group those of the first of similar leaves, then the
-/// others'.
+/// Chooses the encodings of the leaves of a window, the first of which is leaf `first`: of a first row group
+/// those of the first of similar leaves, then the others'.
 fn choose_all<'a>(
     leaves: &[LeafOf<'a>],
-    remembered: &Remembered,
+    first: usize,
+    examples: &Examples,
+    families: &mut Families,
     explain: impl Fn(Error, &LeafOf<'a>) -> Error + Sync,
 ) -> Result<Vec<ChosenChunk<'a>>> {
     let chosen = |leaf: &LeafOf<'a>, hint: Option<Hint<'_>>| {
         choose(leaf.array, leaf.options, hint.as_ref()).map_err(|e| explain(e, leaf))
     };
-    if !remembered.is_empty() {
-        let all = leaves.iter().enumerate();
+    if examples.has(first) {
+        let all = (first..).zip(leaves);
         return map_parallel(all, |(i, leaf)| {
-            chosen(leaf, remembered.example(i).map(Hint::new))
+            chosen(leaf, examples.get(i).map(Hint::new))
         });
     }
-    let first = similar::firsts(leaves.iter().map(|leaf| (leaf.array, leaf.options)))?;
-    let all = || leaves.iter().zip(&first).enumerate();
-    let firsts = map_parallel(all(), |(i, (leaf, first))| {
-        (*first == i).then(|| chosen(leaf, None)).transpose()
+    let alike = leaves.iter().map(|leaf| (leaf.array, leaf.options));
+    let alike = families.firsts(first, alike)?;
+    let all = || (first..).zip(leaves.iter().zip(&alike));
+    let firsts = map_parallel(all(), |(i, (leaf, alike))| {
+        (*alike == i).then(|| chosen(leaf, None)).transpose()
     })?;
-    let others = map_parallel(all(), |(i, (leaf, first))| {
-        let hint = firsts.get(*first).and_then(Option::as_ref);
-        let hint = hint.and_then(|first| first.example.as_ref());
-        let hint = || hint.map(Hint::of_similar);
-        (*first != i).then(|| chosen(leaf, hint())).transpose()
+    let example = |leaf: usize| match leaf.checked_sub(first) {
+        Some(own) => firsts.get(own)?.as_ref()?.example.as_ref(),
+        None => examples.get(leaf),
+    };
+    let others = map_parallel(all(), |(i, (leaf, alike))| {
+        let hint = || example(*alike).map(Hint::of_similar);
+        (*alike != i).then(|| chosen(leaf, hint())).transpose()
     })?;
     let all = firsts.into_iter().zip(others);
     all.map(|(first, other)| first.or(other))
@@ -95,9 +130,11 @@ fn choose_all<'a>(
 
 /// Rounds floats where that is asked for, and refuses what no file holds: the first leaf's error, whatever
 /// the number of threads.
-fn round_and_check(leaves: &mut [LeafArray], plan: &Plan, first_row: u64) -> Result<()> {
-    let leaves = leaves.iter_mut().zip(plan.layout.leaves());
-    let checked = map_parallel(leaves.zip(&plan.columns), |((array, leaf), column)| {
+fn round_and_check<'a>(
+    leaves: impl Iterator<Item = (&'a mut LeafArray, (&'a Leaf, &'a ColumnPlan))>,
+    first_row: u64,
+) -> Result<()> {
+    let checked = map_parallel(leaves, |(array, (leaf, column))| {
         let rounded = column.rounding.map(|rounding| rounding.apply(array));
         let checked = rounded.transpose().and_then(|_| {
             check_offsets(array, leaf)?;
@@ -166,16 +203,20 @@ fn chunk_options<'a>(
     }
 }
 
-/// Finishes the chunks: first those with trees of their own, then those derived from them. The trees of a
-/// chunk go as soon as it is encoded.
-fn finish(chosen: Vec<ChosenChunk<'_>>, layout: &Layout) -> Result<Vec<EncodedChunk>> {
+/// Finishes the chunks of a window and adds them to those of earlier ones: first those with trees of their
+/// own, then those derived from them. The trees of a chunk go as soon as it is encoded.
+fn finish(
+    chosen: Vec<ChosenChunk<'_>>,
+    layout: &Layout,
+    encoded: &mut Vec<EncodedChunk>,
+) -> Result<()> {
+    let first = encoded.len();
     let finish = |leaf: usize, chunk: ChosenChunk<'_>, references: &[Reference<'_>]| {
         let path = || layout.leaves().get(leaf).map(|leaf| leaf.path.to_string());
         let encoded = chunk.finish(references);
         encoded.map_err(|e| e.at(|place| place.column = path()))
     };
-    let types: Vec<_> = chosen.iter().map(|chunk| chunk.ty).collect();
-    let finished = map_parallel(chosen.into_iter().enumerate(), |(leaf, chunk)| {
+    let finished = map_parallel((first..).zip(chosen), |(leaf, chunk)| {
         if chunk.references.is_empty() {
             Ok((Some(finish(leaf, chunk, &[])?), None))
         } else {
@@ -183,11 +224,18 @@ fn finish(chosen: Vec<ChosenChunk<'_>>, layout: &Layout) -> Result<Vec<EncodedCh
         }
     })?;
     let (alone, derived): (Vec<_>, Vec<_>) = finished.into_iter().unzip();
-    let reference = |&leaf: &usize| match (types.get(leaf), alone.get(leaf)) {
-        (Some(ty), Some(Some(chunk))) => Ok(Reference { ty: *ty, chunk }),
-        _ => Err(Error::internal("a reference column that is derived itself")),
+    let reference = |leaf: &usize| {
+        let chunk = match leaf.checked_sub(first) {
+            Some(own) => alone.get(own).and_then(Option::as_ref),
+            None => encoded.get(*leaf),
+        };
+        let chunk = chunk.filter(|chunk| chunk.references.is_empty());
+        match (layout.leaves().get(*leaf), chunk) {
+            (Some(Leaf { ty, .. }), Some(chunk)) => Ok(Reference { ty: *ty, chunk }),
+            _ => Err(Error::internal("a reference column that is derived itself")),
+        }
     };
-    let derived = map_parallel(derived.into_iter().enumerate(), |(leaf, chunk)| {
+    let derived = map_parallel((first..).zip(derived), |(leaf, chunk)| {
         let Some(chunk) = chunk else {
             return Ok(None);
         };
@@ -196,9 +244,10 @@ fn finish(chosen: Vec<ChosenChunk<'_>>, layout: &Layout) -> Result<Vec<EncodedCh
         finish(leaf, chunk, &references).map(Some)
     })?;
     let all = alone.into_iter().zip(derived);
-    all.map(|(alone, derived)| alone.or(derived))
-        .collect::<Option<_>>()
-        .ok_or_else(|| Error::internal("a chunk neither alone nor derived"))
+    let all = all.map(|(alone, derived)| alone.or(derived));
+    let all = all.collect::<Option<Vec<_>>>();
+    encoded.extend(all.ok_or_else(|| Error::internal("a chunk neither alone nor derived"))?);
+    Ok(())
 }
 
 /// Values that are none of their type are refused: engines fail on them, each in another way.

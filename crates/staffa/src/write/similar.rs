@@ -24,19 +24,37 @@ const SHARE: usize = 4;
 const MOST_DIGITS: u8 = 6;
 const NO_DECIMAL: u8 = u8::MAX;
 
-/// By leaf, the first leaf that looks like it: itself where there is none before it.
-pub(super) fn firsts<'a>(
-    leaves: impl ExactSizeIterator<Item = (&'a LeafArray, ChunkOptions<'a>)>,
-) -> Result<Vec<usize>> {
-    if leaves.len() < LEAST_LEAVES {
-        return Ok((0..leaves.len()).collect());
+/// The families of a table, each with its first leaf.
+pub(super) struct Families {
+    firsts: HashMap<Family, usize>,
+    is_wide: bool,
+}
+
+impl Families {
+    /// Of a table with so many leaves.
+    pub(super) fn new(leaves: usize) -> Self {
+        Self {
+            firsts: HashMap::new(),
+            is_wide: leaves >= LEAST_LEAVES,
+        }
     }
-    let families = map_parallel(leaves, |(array, options)| Family::of(array, options))?;
-    let mut firsts = HashMap::new();
-    let first = |(leaf, family): (usize, Option<Family>)| {
-        family.map_or(leaf, |family| *firsts.entry(family).or_insert(leaf))
-    };
-    Ok(families.into_iter().enumerate().map(first).collect())
+
+    /// For each of these leaves, of which the first is leaf `first`, the first leaf of the table that looks
+    /// like it: itself where there is none before it.
+    pub(super) fn firsts<'a>(
+        &mut self,
+        first: usize,
+        leaves: impl ExactSizeIterator<Item = (&'a LeafArray, ChunkOptions<'a>)>,
+    ) -> Result<Vec<usize>> {
+        if !self.is_wide {
+            return Ok((first..first + leaves.len()).collect());
+        }
+        let families = map_parallel(leaves, |(array, options)| Family::of(array, options))?;
+        let own = |(leaf, family): (usize, Option<Family>)| {
+            family.map_or(leaf, |family| *self.firsts.entry(family).or_insert(leaf))
+        };
+        Ok((first..).zip(families).map(own).collect())
+    }
 }
 
 /// What columns of a family have in common.

@@ -115,6 +115,27 @@ fn more_row_groups_take_no_more_memory() {
     assert!(few < 6 * GROUP, "{few} bytes");
 }
 
+#[test]
+fn a_wide_table_takes_little_more_than_some_of_its_columns() {
+    // The windows of 2,000 columns have as many as the only one of 1,000.
+    let [few, many] = [1000, 2000].map(|columns| peak(columns, 300, 1, WriteOptions::default()));
+    assert!(
+        many < few * 3 / 2,
+        "{many} bytes, {few} for half of the columns"
+    );
+}
+
+#[test]
+fn small_batches_take_little_more_than_their_rows() {
+    // They wait: none of them is encoded before the last.
+    let most = |rows: usize| peak(40, rows, 4000 / rows as u64, WriteOptions::default());
+    let [small, large] = [1, 1000].map(most);
+    assert!(
+        small < large * 3 / 2,
+        "{small} bytes, {large} for batches of 1,000 rows"
+    );
+}
+
 /// `cargo test --release -p staffa --test memory -- --ignored`: half a minute.
 #[test]
 #[ignore = "writes some gigabytes, for a release build"]

@@ -15,6 +15,7 @@ mod refusals;
 mod row_groups;
 mod statistics;
 mod wide;
+mod windows;
 
 use std::fs;
 use std::path::Path;

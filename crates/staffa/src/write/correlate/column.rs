@@ -61,9 +61,13 @@ impl Column {
         }))
     }
 
-    /// Bytes that the view of a column takes, at most.
-    pub(super) fn view_bytes(chosen: &ChosenChunk<'_>) -> usize {
-        let rows = chosen.blocks.get(judged(chosen)).map_or(0, |b| b.input.len);
+    /// Rows of the block by which a column is judged.
+    pub(super) fn judged_rows(chosen: &ChosenChunk<'_>) -> usize {
+        chosen.blocks.get(judged(chosen)).map_or(0, |b| b.input.len)
+    }
+
+    /// Bytes that the view of a column takes, at most, by the rows of a block.
+    pub(super) fn view_bytes(rows: usize) -> usize {
         // Numbers of 16 bits, the sampled rows, and words twice.
         2 * rows + 3 * rows.min(2 * SAMPLED) + 24 * rows.min(SPREAD)
     }

@@ -13,14 +13,17 @@
 mod assign;
 mod column;
 mod derive;
+mod equal;
 mod gain;
 mod search;
 mod sum;
 
 use assign::{Leaf, assign_first};
 use derive::{WORTH, derive};
-use hashbrown::HashMap;
+pub(crate) use equal::Earlier;
+use equal::equal_columns;
 use search::derivations;
+pub(super) use search::window;
 
 use super::at_mut;
 use super::chunk::{ChosenChunk, Trees};
@@ -89,15 +92,17 @@ pub(crate) struct Tried {
     pub reason: &'static str,
 }
 
-/// Derives columns from others where that is smaller, and lists what was tried. Derivations that
-/// seem to save less than the share `least_gain` are not listed. `relations` are those of the row
-/// group before, and then of this one.
+/// Derives columns, of which the first is leaf `first` of the table, from others where that is smaller, and
+/// lists what was tried. Derivations that seem to save less than the share `least_gain` are not
+/// listed. `relations` are those of the row group before, and then of this one.
 pub(crate) fn correlate(
     chosen: &mut [ChosenChunk<'_>],
+    first: usize,
     least_gain: f64,
     relations: &mut Option<Relations>,
 ) -> Result<Vec<Tried>> {
     let mut trials = Trials {
+        first,
         is_reference: vec![false; chosen.len()],
         tries: vec![0; chosen.len()],
         taken: Vec::new(),
@@ -139,8 +144,10 @@ fn row_bytes(chosen: &[ChosenChunk<'_>]) -> f64 {
     bytes as f64 / rows.unwrap_or(0).max(1) as f64
 }
 
-/// What has become of the columns so far.
+/// What has become of the columns so far, which are numbered from the first on.
 struct Trials {
+    /// The first one's leaf of the table.
+    first: usize,
     /// By leaf: whether another column is derived from it.
     is_reference: Vec<bool>,
     /// By leaf: derivations that were encoded.
@@ -159,7 +166,7 @@ impl Trials {
     ) -> Result<()> {
         let chunk = at_mut(chosen, leaf)?;
         if may_be_derived(chunk) {
-            (chunk.same, chunk.references) = (true, vec![reference]);
+            (chunk.same, chunk.references) = (true, vec![self.first + reference]);
             self.log.push(Tried::equal(leaf, reference, chunk.size()));
             *at_mut(&mut self.is_reference, reference)? = true;
         }
@@ -208,7 +215,7 @@ impl Trials {
     ) -> Result<()> {
         let chunk = at_mut(chosen, derivation.leaf)?;
         let references = derivation.references.iter();
-        chunk.references = references.map(|(leaf, _)| *leaf).collect();
+        chunk.references = references.map(|(leaf, _)| self.first + *leaf).collect();
         for (block, trees) in chunk.blocks.iter_mut().zip(trees) {
             block.trees = trees;
         }
@@ -325,28 +332,4 @@ impl Tried {
             reason: "",
         }
     }
-}
-
-/// Columns whose chunks are equal, each with the first of them.
-fn equal_columns(chosen: &[ChosenChunk<'_>]) -> Vec<(usize, usize)> {
-    let is_equal = |a: &ChosenChunk<'_>, b: &ChosenChunk<'_>| {
-        let mut blocks = a.blocks.iter().zip(&b.blocks);
-        (a.ty, a.options.kind, a.len, &a.shared) == (b.ty, b.options.kind, b.len, &b.shared)
-            && a.options.block_rows == b.options.block_rows
-            && a.blocks.len() == b.blocks.len()
-            && blocks.all(|(a, b)| a.trees == b.trees && a.input.compacted == b.input.compacted)
-    };
-    let mut firsts: HashMap<usize, Vec<(usize, &ChosenChunk<'_>)>> = HashMap::new();
-    let mut equal = Vec::new();
-    for (leaf, chunk) in chosen.iter().enumerate() {
-        let size = chunk.size();
-        if size >= LEAST_BYTES {
-            let of_size = firsts.entry(size).or_default();
-            match of_size.iter().find(|(_, first)| is_equal(first, chunk)) {
-                Some((first, _)) => equal.push((leaf, *first)),
-                None => of_size.push((leaf, chunk)),
-            }
-        }
-    }
-    equal
 }

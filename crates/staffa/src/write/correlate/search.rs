@@ -26,7 +26,8 @@ const ENCODED: usize = 16;
 /// The derivations that seem to save the most, of all columns.
 pub(super) fn derivations(chosen: &[ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Derivation>> {
     let mut all = Vec::new();
-    let window = window(chosen);
+    let rows = chosen.iter().map(Column::judged_rows);
+    let window = window_of(chosen.len(), rows.map(Column::view_bytes).sum());
     for (i, chunks) in chosen.chunks(window).enumerate() {
         all.extend(derivations_of(chunks, i * window, least_gain)?);
     }
@@ -37,12 +38,15 @@ pub(super) fn derivations(chosen: &[ChosenChunk<'_>], least_gain: f64) -> Result
     Ok(all)
 }
 
-/// Columns of a window: as many in each, about.
-fn window(chosen: &[ChosenChunk<'_>]) -> usize {
-    let bytes: usize = chosen.iter().map(Column::view_bytes).sum();
-    let most = chosen.len().div_ceil(bytes.div_ceil(WINDOW_BYTES).max(1));
-    let windows = chosen.len().div_ceil(most.clamp(1, WINDOW));
-    chosen.len().div_ceil(windows.max(1)).max(1)
+/// Columns of a window, of so many in all with blocks of so many rows: as many in each, about.
+pub(in super::super) fn window(columns: usize, rows: usize) -> usize {
+    window_of(columns, columns.saturating_mul(Column::view_bytes(rows)))
+}
+
+fn window_of(columns: usize, view_bytes: usize) -> usize {
+    let most = columns.div_ceil(view_bytes.div_ceil(WINDOW_BYTES).max(1));
+    let windows = columns.div_ceil(most.clamp(1, WINDOW));
+    columns.div_ceil(windows.max(1)).max(1)
 }
 
 /// Those of some columns that follow one another, of which the first is leaf `first`.
