@@ -119,10 +119,7 @@ fn join_type(
             nulls,
             rows,
         )?))),
-        DataType::Utf8 | DataType::Binary => match short_offsets_suffice(ty, arrays)? {
-            true => plain(arrays),
-            false => Ok(None),
-        },
+        DataType::Utf8 | DataType::Binary if !short_offsets_suffice(ty, arrays)? => Ok(None),
         DataType::List(item) | DataType::ListView(item) | DataType::Map(item, _) => {
             join_lists::<u32>(ty, item, arrays, nulls)
         }

@@ -28,7 +28,7 @@ use crate::limits::Limits;
 /// Bytes of the mean array of a batch below which what describes the arrays takes more memory than they do.
 const SMALL_ARRAY: usize = 2 << 10;
 /// Small batches that are joined to one while they wait.
-const SMALL_BATCHES: usize = 8;
+const SMALL_BATCHES: usize = 2;
 
 /// A batch that waits for its row group to be full.
 struct Pending {

@@ -139,9 +139,9 @@ fn small_batches_take_little_more_than_their_rows() {
 /// `cargo test --release -p staffa --test memory -- --ignored`: half a minute.
 #[test]
 #[ignore = "writes some gigabytes, for a release build"]
-fn wide_tables_take_less_than_256_mib() {
+fn wide_tables_take_less_than_192_mib() {
     for (columns, batch_rows, batches) in [(400, 4096, 60), (400, 4096, 20), (10_000, 128, 60)] {
         let most = peak(columns, batch_rows, batches, WriteOptions::default());
-        assert!(most < 256 << 20, "{columns} columns: {} MiB", most >> 20);
+        assert!(most < 192 << 20, "{columns} columns: {} MiB", most >> 20);
     }
 }
