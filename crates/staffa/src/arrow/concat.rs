@@ -74,15 +74,54 @@ pub(crate) fn join_column(field: &Field, arrays: &[ArrayRef]) -> Result<Option<A
     }
 }
 
-/// Whether [`join_column`] makes one array of these for sure: of nested ones, only joining them tells.
-pub(crate) fn surely_join(ty: &DataType, arrays: &[ArrayRef]) -> bool {
-    match ty {
-        DataType::Utf8 | DataType::Binary => short_offsets_suffice(ty, arrays).unwrap_or(false),
-        DataType::Boolean
+/// Whether [`join_column`] makes one array of these for sure; of others, only joining them tells.
+pub(crate) fn surely_join(field: &Field, arrays: &[ArrayRef]) -> bool {
+    // Whether the children, of at most so many values, surely join.
+    let below = |field: &Field, most: usize, child: &dyn Fn(&ArrayRef) -> Option<ArrayRef>| {
+        let children = arrays.iter().map(child).collect::<Option<Vec<ArrayRef>>>();
+        children.is_some_and(|children| {
+            let values: usize = children.iter().map(Array::len).sum();
+            values <= most && surely_join(field, &children)
+        })
+    };
+    match field.data_type() {
+        ty @ (DataType::Utf8 | DataType::Binary) => {
+            short_offsets_suffice(ty, arrays).unwrap_or(false)
+        }
+        DataType::Null
+        | DataType::Boolean
+        | DataType::FixedSizeBinary(_)
         | DataType::LargeUtf8
         | DataType::LargeBinary
         | DataType::Utf8View
         | DataType::BinaryView => true,
+        DataType::List(item) => below(item, i32::MAX as usize, &|array| {
+            Some(array.as_list_opt::<i32>()?.values().clone())
+        }),
+        DataType::LargeList(item) => below(item, usize::MAX, &|array| {
+            Some(array.as_list_opt::<i64>()?.values().clone())
+        }),
+        DataType::FixedSizeList(item, _) => below(item, usize::MAX, &|array| {
+            Some(array.as_fixed_size_list_opt()?.values().clone())
+        }),
+        DataType::Map(entries, _) => below(entries, i32::MAX as usize, &|array| {
+            Some(Arc::new(array.as_map_opt()?.entries().clone()))
+        }),
+        DataType::Struct(fields) => fields.iter().enumerate().all(|(i, field)| {
+            below(field, usize::MAX, &|array| {
+                array.as_struct_opt()?.columns().get(i).cloned()
+            })
+        }),
+        DataType::Dictionary(key, values) => {
+            let values = Field::new("values", values.as_ref().clone(), true);
+            let keys = key
+                .primitive_width()
+                .map_or(0, |bytes| 1 << (8 * bytes.min(4) - 1));
+            field.dict_is_ordered() != Some(true)
+                && below(&values, keys, &|array| {
+                    Some(array.as_any_dictionary_opt()?.values().clone())
+                })
+        }
         ty => ty.is_primitive(),
     }
 }

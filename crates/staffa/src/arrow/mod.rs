@@ -35,7 +35,7 @@ pub(crate) use build::boolean_buffer;
 pub(crate) use concat::{batch_of, concat, join_column, no_column, surely_join};
 pub(crate) use domain::Domain;
 pub(crate) use layout::{Layout, Leaf, Node, unknown_column};
-pub(crate) use shred::shred;
+pub(crate) use shred::{shred, shred_columns};
 pub(crate) use take::take;
 
 #[cfg(test)]

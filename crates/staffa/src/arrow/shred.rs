@@ -5,6 +5,8 @@
 //! are out of order, the rows to take are computed once per list and passed down, so that each leaf
 //! below is taken once at any depth.
 
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowDictionaryKeyType, Int16Type, Int32Type, Int64Type, RunEndIndexType,
@@ -27,16 +29,27 @@ use crate::values::{Bitmap, LeafArray, LeafValues};
 /// A field that is not nullable, at any level, with a NULL that no NULL above hides is refused by
 /// its path.
 pub(crate) fn shred(batch: &RecordBatch, layout: &Layout) -> Result<Vec<LeafArray>> {
+    shred_columns(batch, layout, 0..layout.fields.len())
+}
+
+/// As [`shred`], of a batch that has only these columns of the schema.
+pub(crate) fn shred_columns(
+    batch: &RecordBatch,
+    layout: &Layout,
+    columns: Range<usize>,
+) -> Result<Vec<LeafArray>> {
     let mut shredder = Shredder::new(layout);
-    if batch.num_columns() != layout.fields.len() {
+    shredder.first = layout.leaves_of(columns.start).start;
+    let nodes = layout.fields.get(columns).unwrap_or_default();
+    if batch.num_columns() != nodes.len() {
         return Err(Error::invalid(format!(
             "{} columns expected, found {}",
-            layout.fields.len(),
+            nodes.len(),
             batch.num_columns()
         )));
     }
     let columns = batch.schema_ref().fields().iter().zip(batch.columns());
-    for ((field, array), node) in columns.zip(&layout.fields) {
+    for ((field, array), node) in columns.zip(nodes) {
         let level = Level::top(field.is_nullable(), None);
         shredder.node(node, array.as_ref(), field.name(), &level)?;
     }
@@ -60,13 +73,15 @@ pub(super) fn shred_rows(
 
 struct Shredder<'a> {
     layout: &'a Layout,
+    /// The leaf that is the first of `out`.
+    first: usize,
     out: Vec<LeafArray>,
 }
 
 impl<'a> Shredder<'a> {
     fn new(layout: &'a Layout) -> Self {
-        let out = Vec::with_capacity(layout.leaves().len());
-        Self { layout, out }
+        let (first, out) = (0, Vec::new());
+        Self { layout, first, out }
     }
 
     fn node(
@@ -143,7 +158,7 @@ impl<'a> Shredder<'a> {
     }
 
     fn push(&mut self, leaf: usize, nulls: Option<NullBuffer>, values: LeafValues) -> Result<()> {
-        if leaf != self.out.len() {
+        if leaf != self.first + self.out.len() {
             return Err(Error::invalid("the layout is of another schema"));
         }
         let bits =

@@ -27,26 +27,20 @@ use crate::limits::Limits;
 
 /// Bytes of the mean array of a batch below which what describes the arrays takes more memory than they do.
 const SMALL_ARRAY: usize = 2 << 10;
-/// Small batches that are joined to one while they wait.
-const SMALL_BATCHES: usize = 2;
 
 /// A batch that waits for its row group to be full.
 struct Pending {
     batch: RecordBatch,
-    bytes: usize,
     /// How often its rows were joined; `None` where they are not to be.
     joins: Option<u32>,
 }
 
 impl Pending {
+    /// A batch of so many bytes.
     fn new(batch: RecordBatch, bytes: usize, joins: u32) -> Self {
         let is_small = bytes < batch.num_columns() * SMALL_ARRAY;
         let joins = is_small.then_some(joins);
-        Self {
-            batch,
-            bytes,
-            joins,
-        }
+        Self { batch, joins }
     }
 }
 
@@ -116,6 +110,7 @@ impl<W: Write + Send> Encoder<W> {
 
     /// Adds rows; each full row group is encoded and written.
     pub(super) fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        self.refuse_broken()?;
         self.plan.check(batch)?;
         if batch.num_rows() == 0 {
             return Ok(());
@@ -134,27 +129,34 @@ impl<W: Write + Send> Encoder<W> {
         Ok(())
     }
 
-    /// Joins the last batches where they are small and were joined as often, so that a row is seldom copied.
+    /// Joins the last two batches where both are small and were joined as often, so that a row is copied
+    /// once for each time that its batch doubles.
     fn join_small(&mut self) -> Result<()> {
-        while let Some(first) = self.pending.len().checked_sub(SMALL_BATCHES) {
-            let (_, last) = self.pending.split_at_mut(first);
-            let joins = last.first().and_then(|pending| pending.joins);
-            let Some(joins) = joins.filter(|_| last.iter().all(|other| other.joins == joins))
-            else {
+        while let [.., before, last] = self.pending.as_mut_slice() {
+            let Some(joins) = last.joins.filter(|_| before.joins == last.joins) else {
                 break;
             };
-            let batches: Vec<RecordBatch> = last.iter().map(|p| p.batch.clone()).collect();
-            let bytes = last.iter().map(|pending| pending.bytes).sum();
+            let batches = [before.batch.clone(), last.batch.clone()];
+            // Dictionaries that do not fit into one are not joined later.
+            (before.joins, last.joins) = (None, None);
             self.broken = true;
-            match concat(&self.plan.schema, &batches)? {
-                Some(batch) => {
-                    self.pending.truncate(first);
-                    self.pending.push(Pending::new(batch, bytes, joins + 1));
-                }
-                // Dictionaries that do not fit into one.
-                None => last.iter_mut().for_each(|pending| pending.joins = None),
-            }
+            let joined = concat(&self.plan.schema, &batches)?;
             self.broken = false;
+            if let Some(batch) = joined {
+                let bytes = arrow_bytes(&batch);
+                self.pending.truncate(self.pending.len() - 2);
+                self.pending.push(Pending::new(batch, bytes, joins + 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses to go on after an error by which rows were lost.
+    fn refuse_broken(&self) -> Result<()> {
+        if self.broken {
+            return Err(Error::invalid(
+                "an earlier write failed and its rows are lost: this file cannot be finished",
+            ));
         }
         Ok(())
     }
@@ -187,26 +189,17 @@ impl<W: Write + Send> Encoder<W> {
 
     /// Encodes the first `rows` pending rows; `last`: no others will follow.
     fn flush(&mut self, rows: usize, last: bool) -> Result<()> {
-        if self.broken {
-            return Err(Error::invalid(
-                "an earlier write failed and its rows are lost: this file cannot be finished",
-            ));
-        }
+        self.refuse_broken()?;
         self.broken = true;
         let (mut group, mut wanted) = (Vec::new(), rows);
-        for Pending { batch, bytes, .. } in std::mem::take(&mut self.pending) {
+        for Pending { batch, .. } in std::mem::take(&mut self.pending) {
             let (taken, all) = (batch.num_rows().min(wanted), batch.num_rows());
             if taken > 0 {
                 group.push(batch.slice(0, taken));
             }
             if taken < all {
-                let rest = batch.slice(taken, all - taken);
-                let joins = None;
-                self.pending.push(Pending {
-                    batch: rest,
-                    bytes,
-                    joins,
-                });
+                let batch = batch.slice(taken, all - taken);
+                self.pending.push(Pending { batch, joins: None });
             }
             wanted -= taken;
         }
@@ -353,9 +346,7 @@ impl<W: Write + Send> Encoder<W> {
 
     /// Writes the last row group, the column indexes and the footer.
     pub(super) fn finish(mut self) -> Result<(W, WriteSummary)> {
-        if self.broken {
-            self.flush(0, false)?;
-        }
+        self.refuse_broken()?;
         while self.pending_rows > 0 {
             let rows = self.pending_rows.min(self.full_rows());
             self.flush(rows, rows == self.pending_rows)?;

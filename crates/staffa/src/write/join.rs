@@ -62,7 +62,7 @@ pub(super) fn join(schema: &SchemaRef, batches: Vec<RecordBatch>) -> Result<Vec<
     let columns = map_parallel(columns, |(i, field, arrays)| {
         let arrays = arrays.ok_or_else(|| no_column(i, field));
         Ok(arrays.and_then(|arrays| {
-            if surely_join(field.data_type(), &arrays) {
+            if surely_join(field, &arrays) {
                 return Ok(Column::Joinable(arrays));
             }
             let joined = join_column(field, &arrays)?;

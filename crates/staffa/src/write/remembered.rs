@@ -2,23 +2,24 @@
 
 use super::chunk::ChosenChunk;
 use super::plan::Plan;
-use super::window::Window;
+use super::window::{self, Window};
 use crate::encode::Example;
 use crate::error::Result;
 
 /// What the row groups before chose.
 #[derive(Default)]
 pub(super) struct Remembered {
-    /// As the first row group had them.
     pub(super) windows: Vec<Window>,
     pub(super) examples: Examples,
 }
 
 impl Remembered {
-    /// Cuts the columns into windows before the first row group, which has so many rows.
-    pub(super) fn begin(&mut self, plan: &Plan, rows: usize) -> Result<()> {
-        if self.windows.is_empty() {
-            self.windows = Window::all(plan, rows)?;
+    /// Cuts the columns into windows for a row group of so many rows, unless they are as before.
+    pub(super) fn cut(&mut self, plan: &Plan, rows: usize) -> Result<()> {
+        let cuts = window::cut(plan, rows);
+        if self.windows.iter().map(|window| &window.columns).ne(&cuts) {
+            let windows = cuts.into_iter().map(|columns| Window::new(plan, columns));
+            self.windows = windows.collect::<Result<_>>()?;
         }
         Ok(())
     }

@@ -7,14 +7,14 @@ use super::WriteOptions;
 use super::choose::choose;
 use super::chunk::{ChosenChunk, ChunkOptions, EncodedChunk, Reference};
 use super::chunk_statistics::{self, sum_of};
-use super::correlate::{self, Earlier};
+use super::correlate::{self, Earlier, Outline};
 use super::join::Rows;
 use super::plan::{ColumnPlan, Plan};
 use super::remembered::{Examples, Remembered};
 use super::similar::Families;
 use super::unsupported_value::explained;
 use super::window::Window;
-use crate::arrow::{Domain, Layout, Leaf, shred};
+use crate::arrow::{Domain, Layout, Leaf, shred_columns};
 use crate::encode::{Access, Hint, Profile, Rules};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
@@ -36,47 +36,40 @@ pub(super) fn encode(
     first_row: u64,
     remembered: &mut Remembered,
 ) -> Result<EncodedRowGroup> {
-    remembered.begin(plan, rows.len())?;
+    remembered.cut(plan, rows.len())?;
     let Remembered { windows, examples } = remembered;
     let mut encoded = EncodedRowGroup::default();
     let mut earlier = Earlier::default();
     let mut families = Families::new(plan.layout.leaves().len());
     let mut encode = |window: &mut Window| -> Result<()> {
+        let first_leaf = window.first_leaf;
         let batch = rows.take(window)?;
-        let Window {
-            first_leaf: first,
-            ref layout,
-            ref mut relations,
-            ..
-        } = *window;
-        let columns = plan.columns.get(first..).unwrap_or_default();
-        let specs = || layout.leaves().iter().zip(columns);
-        let mut leaves = shred(&batch, layout)?;
-        round_and_check(leaves.iter_mut().zip(specs()), first_row)?;
+        let mut arrays = shred_columns(&batch, &plan.layout, window.columns.clone())?;
+        round_and_check(&mut arrays, plan, first_leaf, first_row)?;
+        let leaves = leaves_of(&arrays, plan, first_leaf);
         if plan.options.chunk_statistics {
-            let leaves = leaves.iter().zip(layout.leaves());
+            let leaves = leaves.iter().map(|leaf| (leaf.array, leaf.leaf));
             encoded.sums.extend(chunk_statistics::sums(leaves)?);
         }
         let explain = |e, leaf: &LeafOf<'_>| {
-            explained(e, (leaf.array, leaf.leaf), leaf.options, &batch, first_row)
+            let column = leaf.leaf.column.checked_sub(window.columns.start);
+            let column = column.and_then(|column| batch.columns().get(column));
+            explained(e, (leaf.array, leaf.leaf), leaf.options, column, first_row)
         };
-        let leaves: Vec<LeafOf<'_>> = leaves
-            .iter()
-            .zip(specs())
-            .map(|(array, (leaf, column))| LeafOf {
-                array,
-                leaf,
-                options: chunk_options(plan, column, leaf, array),
-            })
-            .collect();
-        let mut chosen = choose_all(&leaves, first, examples, &mut families, explain)?;
-        examples.keep(first, &mut chosen);
-        if plan.options.derived_columns {
-            earlier.derive_equal(&mut chosen, &encoded.chunks);
-            correlate::correlate(&mut chosen, first, correlate::LEAST_GAIN, relations)?;
-            earlier.add(&chosen, first);
+        let mut chosen = choose_all(&leaves, first_leaf, examples, &mut families, explain)?;
+        examples.keep(first_leaf, &mut chosen);
+        let derive = plan.options.derived_columns;
+        if derive {
+            earlier.derive_equal(&mut chosen, &encoded.chunks)?;
+            let relations = &mut window.relations;
+            correlate::correlate(&mut chosen, first_leaf, correlate::LEAST_GAIN, relations)?;
         }
-        finish(chosen, &plan.layout, &mut encoded.chunks)
+        let outlines = Outline::of_all(&chosen);
+        finish(chosen, &plan.layout, &mut encoded.chunks)?;
+        if derive {
+            earlier.add(outlines, first_leaf, &encoded.chunks);
+        }
+        Ok(())
     };
     plan.threads
         .run(|| windows.iter_mut().try_for_each(&mut encode))?;
@@ -90,11 +83,23 @@ struct LeafOf<'a> {
     options: ChunkOptions<'a>,
 }
 
-/// Chooses the encodings of the leaves of a window, the first of which is leaf `first`: of a first row group
-/// those of the first of similar leaves, then the others'.
+/// The leaves of the table from leaf `first_leaf` on, with these arrays.
+fn leaves_of<'a>(arrays: &'a [LeafArray], plan: &'a Plan, first_leaf: usize) -> Vec<LeafOf<'a>> {
+    let specs = plan.layout.leaves().iter().zip(&plan.columns);
+    let leaves = arrays.iter().zip(specs.skip(first_leaf));
+    let of = |(array, (leaf, column))| LeafOf {
+        array,
+        leaf,
+        options: chunk_options(plan, column, leaf, array),
+    };
+    leaves.map(of).collect()
+}
+
+/// Chooses the encodings of leaves from leaf `first_leaf` on: of a first row group those of the first of
+/// similar leaves, then the others'.
 fn choose_all<'a>(
     leaves: &[LeafOf<'a>],
-    first: usize,
+    first_leaf: usize,
     examples: &Examples,
     families: &mut Families,
     explain: impl Fn(Error, &LeafOf<'a>) -> Error + Sync,
@@ -102,38 +107,42 @@ fn choose_all<'a>(
     let chosen = |leaf: &LeafOf<'a>, hint: Option<Hint<'_>>| {
         choose(leaf.array, leaf.options, hint.as_ref()).map_err(|e| explain(e, leaf))
     };
-    if examples.has(first) {
-        let all = (first..).zip(leaves);
+    if examples.has(first_leaf) {
+        let all = (first_leaf..).zip(leaves);
         return map_parallel(all, |(i, leaf)| {
             chosen(leaf, examples.get(i).map(Hint::new))
         });
     }
-    let alike = leaves.iter().map(|leaf| (leaf.array, leaf.options));
-    let alike = families.firsts(first, alike)?;
-    let all = || (first..).zip(leaves.iter().zip(&alike));
-    let firsts = map_parallel(all(), |(i, (leaf, alike))| {
-        (*alike == i).then(|| chosen(leaf, None)).transpose()
+    let arrays = leaves.iter().map(|leaf| (leaf.array, leaf.options));
+    let firsts = families.firsts(first_leaf, arrays)?;
+    let all = || (first_leaf..).zip(leaves.iter().zip(&firsts));
+    let of_firsts = map_parallel(all(), |(i, (leaf, first))| {
+        (*first == i).then(|| chosen(leaf, None)).transpose()
     })?;
-    let example = |leaf: usize| match leaf.checked_sub(first) {
-        Some(own) => firsts.get(own)?.as_ref()?.example.as_ref(),
-        None => examples.get(leaf),
+    let example = |first: usize| match first.checked_sub(first_leaf) {
+        Some(own) => of_firsts.get(own)?.as_ref()?.example.as_ref(),
+        None => examples.get(first),
     };
-    let others = map_parallel(all(), |(i, (leaf, alike))| {
-        let hint = || example(*alike).map(Hint::of_similar);
-        (*alike != i).then(|| chosen(leaf, hint())).transpose()
+    let of_others = map_parallel(all(), |(i, (leaf, first))| {
+        let hint = || example(*first).map(Hint::of_similar);
+        (*first != i).then(|| chosen(leaf, hint())).transpose()
     })?;
-    let all = firsts.into_iter().zip(others);
-    all.map(|(first, other)| first.or(other))
+    let all = of_firsts.into_iter().zip(of_others);
+    all.map(|(of_first, of_other)| of_first.or(of_other))
         .collect::<Option<_>>()
         .ok_or_else(|| Error::internal("a leaf without encodings"))
 }
 
 /// Rounds floats where that is asked for, and refuses what no file holds: the first leaf's error, whatever
 /// the number of threads.
-fn round_and_check<'a>(
-    leaves: impl Iterator<Item = (&'a mut LeafArray, (&'a Leaf, &'a ColumnPlan))>,
+fn round_and_check(
+    arrays: &mut [LeafArray],
+    plan: &Plan,
+    first_leaf: usize,
     first_row: u64,
 ) -> Result<()> {
+    let specs = plan.layout.leaves().iter().zip(&plan.columns);
+    let leaves = arrays.iter_mut().zip(specs.skip(first_leaf));
     let checked = map_parallel(leaves, |(array, (leaf, column))| {
         let rounded = column.rounding.map(|rounding| rounding.apply(array));
         let checked = rounded.transpose().and_then(|_| {

@@ -1,7 +1,7 @@
 //! The message where a requested encoding declines: the first value that it cannot hold, and what it
 //! holds.
 
-use arrow_array::RecordBatch;
+use arrow_array::ArrayRef;
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use staffa_kernels::Int as _;
 
@@ -15,18 +15,18 @@ use crate::values::{Kind, LeafArray, Physical, PhysicalType, Values, for_ints};
 /// Bytes of a string that are shown.
 const SHOWN: usize = 60;
 
-/// Names the column in an error of its chunk, and the first unsupported value where that is the
-/// reason.
+/// Names the column in an error of the chunk of one of its leaves, and the first unsupported value where
+/// that is the reason.
 pub(crate) fn explained(
     error: Error,
     (array, leaf): (&LeafArray, &Leaf),
     options: ChunkOptions<'_>,
-    batch: &RecordBatch,
+    column: Option<&ArrayRef>,
     first_row: u64,
 ) -> Error {
     match error {
         Error::InvalidArgument(what) => {
-            let first = first_unsupported(array, leaf, options, batch, first_row);
+            let first = first_unsupported(array, leaf, options, column, first_row);
             Error::InvalidArgument(format!("column {:?}: {}", leaf.path, first.unwrap_or(what)))
         }
         other => other.at(|p| p.column = Some(leaf.path.to_string())),
@@ -37,7 +37,7 @@ fn first_unsupported(
     array: &LeafArray,
     leaf: &Leaf,
     options: ChunkOptions<'_>,
-    batch: &RecordBatch,
+    column: Option<&ArrayRef>,
     first_row: u64,
 ) -> Option<String> {
     let encoding = POOL.by_name(options.requested_encoding?).ok()?;
@@ -53,7 +53,8 @@ fn first_unsupported(
             None => unsupported.at,
         };
         let row = block * options.block_rows + row;
-        let typed = leaf.flat.then(|| typed(batch, leaf, row).ok()).flatten();
+        let column = column.filter(|_| leaf.flat && leaf.ty != Some(PhysicalType::Bytes));
+        let typed = column.and_then(|column| typed(column, row).ok());
         let value = typed.unwrap_or_else(|| shown(values, unsupported.at, leaf));
         let place = if leaf.flat {
             format!("row {}, value {value}", first_row + row as u64)
@@ -70,17 +71,10 @@ fn first_unsupported(
 }
 
 /// A value as its column's type shows it: a date, a decimal.
-fn typed(batch: &RecordBatch, leaf: &Leaf, row: usize) -> Result<String> {
-    let column = batch
-        .columns()
-        .get(leaf.column)
-        .filter(|_| leaf.ty != Some(PhysicalType::Bytes));
-    let column = column.ok_or_else(|| Error::invalid("bytes are shown as they are"))?;
-    Ok(
-        ArrayFormatter::try_new(column.as_ref(), &FormatOptions::default())?
-            .value(row)
-            .try_to_string()?,
-    )
+fn typed(column: &ArrayRef, row: usize) -> Result<String> {
+    let options = FormatOptions::default();
+    let formatter = ArrayFormatter::try_new(column.as_ref(), &options)?;
+    Ok(formatter.value(row).try_to_string()?)
 }
 
 /// A value as its physical type shows it.

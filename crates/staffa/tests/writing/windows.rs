@@ -91,6 +91,60 @@ fn statistics_of_chunks_are_those_of_their_columns() {
 }
 
 #[test]
+fn row_groups_have_windows_by_their_rows() {
+    // Two windows where there are 4,000 rows, one where there are 300.
+    const ROWS: usize = 4300;
+    let column = |c: usize| -> ArrayRef {
+        let base = |row: usize| (row * (c / 3 + 1) * 7919 % 1009) as i32;
+        match c % 3 {
+            0 => Arc::new(Int32Array::from_iter_values((0..ROWS).map(base))),
+            1 => Arc::new(Int32Array::from_iter(
+                (0..ROWS).map(|row| (row % 11 > 0).then(|| base(row) + (row % 3) as i32)),
+            )),
+            // Equal to one of another window.
+            _ => Arc::new(Int32Array::from_iter_values(
+                (0..ROWS).map(|row| (row * 31 % 97) as i32),
+            )),
+        }
+    };
+    let columns = (0..700).map(|c| (format!("c{c}"), column(c), true));
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let batches = [batch.slice(0, 200), batch.slice(200, ROWS - 200)];
+    let [one, two] = [1, 2].map(|threads| {
+        let options = WriteOptions::new()
+            .row_group_rows(4000)
+            .threads(Some(threads));
+        to_bytes(batch.schema(), &batches, options).unwrap()
+    });
+    assert!(one == two);
+    assert_holds(one, &batches);
+}
+
+#[test]
+fn rows_that_were_lost_are_not_forgotten() {
+    let schema = Arc::new(Schema::new(vec![Field::new(
+        "d",
+        DataType::Decimal128(3, 0),
+        true,
+    )]));
+    let batch = |values: Vec<i128>| {
+        let values = Decimal128Array::from(values).with_data_type(DataType::Decimal128(3, 0));
+        RecordBatch::try_new(schema.clone(), vec![Arc::new(values)]).unwrap()
+    };
+    let mut writer = Writer::new(
+        Vec::new(),
+        schema.clone(),
+        WriteOptions::new().row_group_rows(2),
+    );
+    let writer = writer.as_mut().unwrap();
+    assert!(writer.write(&batch(vec![1, 1000])).is_err());
+    for _ in 0..3 {
+        let error = writer.write(&batch(vec![1])).unwrap_err();
+        assert!(error.to_string().contains("rows are lost"), "{error}");
+    }
+}
+
+#[test]
 fn an_error_in_a_later_window_names_its_column() {
     let batch = numbers_of(WIDE, WIDE);
     let options = WriteOptions::new().encoding("c1050", "constant");

@@ -13,6 +13,7 @@ fn concat_all(batches: &[RecordBatch]) -> Option<RecordBatch> {
 fn slices_and_strangers_become_one() {
     let mut random = Random(5);
     let nested: Vec<DataType> = flat_types().iter().flat_map(nested_types).collect();
+    let mut sure = 0;
     for ty in flat_types().into_iter().chain(nested) {
         let whole = one("a", true, array(&ty, true, 50, &mut random));
         let slices = [
@@ -25,7 +26,13 @@ fn slices_and_strangers_become_one() {
         // Of another making, so that dictionaries differ.
         let other = one("a", true, array(&ty, true, 20, &mut random));
         let batches = [whole.slice(7, 30), other.slice(1, 19)];
-        if let Some(joined) = concat_all(&batches) {
+        let arrays = batches.each_ref().map(|batch| batch.column(0).clone());
+        let joined = concat_all(&batches);
+        if surely_join(whole.schema_ref().field(0), &arrays) {
+            assert!(joined.is_some(), "{ty}");
+            sure += 1;
+        }
+        if let Some(joined) = joined {
             let expected: Vec<String> = batches
                 .iter()
                 .flat_map(|batch| rows(batch.column(0)))
@@ -33,6 +40,19 @@ fn slices_and_strangers_become_one() {
             assert_eq!(rows(joined.column(0)), expected, "{ty}");
         }
     }
+    assert!(sure > 300, "{sure}");
+}
+
+#[test]
+fn dictionaries_surely_join_while_their_keys_suffice() {
+    let surely = |ranges: [std::ops::Range<u32>; 2], ordered| {
+        let arrays = ranges.map(dictionary);
+        let field = Field::new("d", arrays[0].data_type().clone(), true);
+        surely_join(&field.with_dict_is_ordered(ordered), &arrays)
+    };
+    assert!(surely([0..100, 100..128], false));
+    assert!(!surely([0..100, 100..129], false));
+    assert!(!surely([0..100, 100..128], true));
 }
 
 fn dictionary(values: std::ops::Range<u32>) -> ArrayRef {

@@ -1,14 +1,17 @@
 //! Equal columns: the blocks of the first are the blocks of all.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::super::chunk::{ChosenChunk, EncodedChunk};
 use super::{LEAST_BYTES, may_be_derived};
+use crate::error::Result;
+use crate::format::checksum;
+use crate::read::map_parallel;
 use crate::values::{Kind, PhysicalType};
 
 /// What equal chunks have in common at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Outline {
+pub(crate) struct Outline {
     ty: Option<PhysicalType>,
     kind: Kind,
     rows: usize,
@@ -27,6 +30,11 @@ impl Outline {
             block_rows: chunk.options.block_rows,
             bytes,
         })
+    }
+
+    /// Those of the chunks of a window.
+    pub(crate) fn of_all(chosen: &[ChosenChunk<'_>]) -> Vec<Option<Self>> {
+        chosen.iter().map(Self::of).collect()
     }
 }
 
@@ -53,42 +61,64 @@ pub(super) fn equal_columns(chosen: &[ChosenChunk<'_>]) -> Vec<(usize, usize)> {
     equal
 }
 
-/// Chunks of earlier windows of the row group.
+/// Chunks of earlier windows of the row group that are not derived.
 #[derive(Debug, Default)]
-pub(crate) struct Earlier(HashMap<Outline, Vec<usize>>);
-
-impl Earlier {
-    /// Adds the chunks of a window that are not derived, of which the first is that of leaf `first`.
-    pub(crate) fn add(&mut self, chosen: &[ChosenChunk<'_>], first: usize) {
-        for (leaf, chunk) in (first..).zip(chosen) {
-            if let Some(outline) = Outline::of(chunk) {
-                self.0.entry(outline).or_default().push(leaf);
-            }
-        }
-    }
-
-    /// Derives the columns that equal one of an earlier window from it.
-    pub(crate) fn derive_equal(&self, chosen: &mut [ChosenChunk<'_>], encoded: &[EncodedChunk]) {
-        if self.0.is_empty() {
-            return;
-        }
-        for chunk in chosen.iter_mut().filter(|chunk| may_be_derived(chunk)) {
-            let alike = Outline::of(chunk).and_then(|outline| self.0.get(&outline));
-            let is_equal = |leaf: &&usize| {
-                let encoded = encoded.get(**leaf);
-                encoded.is_some_and(|encoded| is_encoded(chunk, encoded))
-            };
-            if let Some(leaf) = alike.and_then(|alike| alike.iter().find(is_equal)) {
-                (chunk.same, chunk.references) = (true, vec![*leaf]);
-            }
-        }
-    }
+pub(crate) struct Earlier {
+    /// By the outline and the checksum of the first block, the first leaf.
+    leaves: HashMap<(Outline, u32), usize>,
+    /// The outlines alone: of most columns there is none.
+    outlines: HashSet<Outline>,
 }
 
-/// Whether these are the bytes of a chunk.
-fn is_encoded(chunk: &ChosenChunk<'_>, encoded: &EncodedChunk) -> bool {
-    let mut blocks = chunk.blocks.iter().zip(&encoded.blocks);
-    chunk.shared == encoded.shared
-        && chunk.blocks.len() == encoded.blocks.len()
-        && blocks.all(|(own, block)| own.bytes(chunk.ty, &own.trees) == block.bytes)
+impl Earlier {
+    /// Adds the chunks of a window from leaf `first_leaf` on, encoded.
+    pub(crate) fn add(
+        &mut self,
+        outlines: Vec<Option<Outline>>,
+        first_leaf: usize,
+        encoded: &[EncodedChunk],
+    ) {
+        let chunks = encoded.iter().enumerate().skip(first_leaf);
+        for ((leaf, chunk), outline) in chunks.zip(outlines) {
+            if let (Some(outline), Some(block)) = (outline, chunk.blocks.first()) {
+                self.outlines.insert(outline);
+                self.leaves.entry((outline, block.checksum)).or_insert(leaf);
+            }
+        }
+    }
+
+    /// Derives the columns of a window that equal an earlier one from that.
+    pub(crate) fn derive_equal(
+        &self,
+        chosen: &mut [ChosenChunk<'_>],
+        encoded: &[EncodedChunk],
+    ) -> Result<()> {
+        let equal = map_parallel(&*chosen, |chunk| {
+            chunk.options.cancel.check()?;
+            Ok(self.equal_to(chunk, encoded))
+        })?;
+        for (chunk, leaf) in chosen.iter_mut().zip(equal) {
+            if let Some(leaf) = leaf {
+                (chunk.same, chunk.references) = (true, vec![leaf]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The leaf that a chunk equals.
+    fn equal_to(&self, chunk: &ChosenChunk<'_>, encoded: &[EncodedChunk]) -> Option<usize> {
+        let outline = Outline::of(chunk).filter(|outline| self.outlines.contains(outline))?;
+        let (first, others) = chunk.blocks.split_first()?;
+        let first = first.bytes(chunk.ty, &first.trees);
+        let leaf = *self.leaves.get(&(outline, checksum(&first)))?;
+        let earlier = encoded.get(leaf)?;
+        let (block, blocks) = earlier.blocks.split_first()?;
+        let mut pairs = others.iter().zip(blocks);
+        let is_equal = may_be_derived(chunk)
+            && chunk.shared == earlier.shared
+            && chunk.blocks.len() == earlier.blocks.len()
+            && first == block.bytes
+            && pairs.all(|(own, block)| own.bytes(chunk.ty, &own.trees) == block.bytes);
+        is_equal.then_some(leaf)
+    }
 }

@@ -20,8 +20,8 @@ mod sum;
 
 use assign::{Leaf, assign_first};
 use derive::{WORTH, derive};
-pub(crate) use equal::Earlier;
 use equal::equal_columns;
+pub(crate) use equal::{Earlier, Outline};
 use search::derivations;
 pub(super) use search::window;
 
