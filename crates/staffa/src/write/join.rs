@@ -1,4 +1,4 @@
-//! Joining: the batches of a row group to one, columns in parallel, those of a window when they are encoded.
+//! Joining: the batches of a row group become one, window by window, the columns of a window in parallel.
 
 use arrow_array::{Array as _, ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;

@@ -94,3 +94,50 @@ fn threads_do_not_change_what_is_remembered() {
     });
     assert!(bytes.iter().all(|other| *other == bytes[0]));
 }
+
+/// Numbers, and a column of lists with so many items each that repeat them.
+fn lists_beside(rows: usize, items: impl Fn(usize) -> usize) -> RecordBatch {
+    let number = |row: usize| noise(row as i64) & 0xff_ffff;
+    let numbers = Int64Array::from_iter_values((0..rows).map(number));
+    let lists = (0..rows).map(|row| Some(vec![Some(number(row) + 1); items(row)]));
+    let lists = ListArray::from_iter_primitive::<arrow_array::types::Int64Type, _, _>(lists);
+    RecordBatch::try_from_iter([("a", Arc::new(numbers) as _), ("l", Arc::new(lists) as _)])
+        .unwrap()
+}
+
+#[test]
+fn columns_derived_before_may_have_other_blocks_later() {
+    const ROWS: usize = 1000;
+    let one = lists_beside(ROWS, |_| 1);
+    let none = lists_beside(ROWS, |_| 0);
+    let one_of_two = lists_beside(ROWS, |row| 1 + usize::from(row == 7));
+    let strings = |long: usize| {
+        let number = |row: usize| noise(row as i64) % 5000;
+        let short = (0..20_000).map(|row| format!("{:05}", number(row)));
+        let other =
+            (0..20_000).map(|row| format!("{:04}{}", number(row) * 7919 % 5000, "x".repeat(long)));
+        RecordBatch::try_from_iter([
+            (
+                "a",
+                Arc::new(StringArray::from_iter_values(short)) as ArrayRef,
+            ),
+            (
+                "b",
+                Arc::new(StringArray::from_iter_values(other)) as ArrayRef,
+            ),
+        ])
+        .unwrap()
+    };
+    for batches in [
+        vec![one.clone(), none],
+        vec![one, one_of_two],
+        vec![strings(1), strings(400)],
+    ] {
+        let rows_of_one = batches[0].num_rows();
+        let options = WriteOptions::new().row_group_rows(rows_of_one);
+        let found = read(write(&batches, options).scan());
+        for i in 0..2 {
+            assert!(column(&found, i) == column(&batches, i));
+        }
+    }
+}

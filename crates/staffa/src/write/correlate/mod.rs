@@ -256,6 +256,8 @@ impl Trials {
             Some("that column is derived itself")
         } else if self.is_reference.get(leaf).is_none_or(|is| *is) {
             Some("it is a reference column")
+        } else if !have_same_blocks(chosen, derivation) {
+            Some("that column has other blocks")
         } else if too_large(chosen, derivation) {
             Some("that column is too large to be read for this one")
         } else if self.tries.get(leaf).is_none_or(|tries| *tries >= TRIES) {
@@ -277,6 +279,18 @@ fn independent(derivations: &[Derivation]) -> usize {
     };
     let first = some.iter().enumerate().find(depends);
     first.map_or(some.len(), |(i, _)| i)
+}
+
+/// Whether a column and its reference columns have blocks of the same rows: in another row group lists may have had
+/// other lengths, and strings that are longer now have smaller blocks.
+fn have_same_blocks(chosen: &[ChosenChunk<'_>], derivation: &Derivation) -> bool {
+    let blocks = |leaf: usize| {
+        let chunk = chosen.get(leaf)?;
+        Some((chunk.len, chunk.options.block_rows)).filter(|_| !chunk.blocks.is_empty())
+    };
+    let own = blocks(derivation.leaf);
+    let mut references = derivation.references.iter();
+    own.is_some() && references.all(|(leaf, _)| blocks(*leaf) == own)
 }
 
 /// Whether a reader of the column alone would read too many bytes of reference columns.

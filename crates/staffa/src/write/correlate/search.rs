@@ -23,7 +23,8 @@ const SHARE: usize = 8;
 /// Columns whose best derivation is encoded to see whether one pays.
 const ENCODED: usize = 16;
 
-/// The derivations that seem to save the most, of all columns.
+/// The derivations that seem to save the most, of all columns: of those of a window of the writer at once, unless
+/// one column has very many leaves; `File::why` has all columns here.
 pub(super) fn derivations(chosen: &[ChosenChunk<'_>], least_gain: f64) -> Result<Vec<Derivation>> {
     let mut all = Vec::new();
     let rows = chosen.iter().map(Column::judged_rows);
