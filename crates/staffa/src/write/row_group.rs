@@ -64,9 +64,9 @@ pub(super) fn encode(
             let relations = &mut window.relations;
             correlate::correlate(&mut chosen, first_leaf, correlate::LEAST_GAIN, relations)?;
         }
-        let outlines = Outline::of_all(&chosen);
+        let outlines = derive.then(|| Outline::of_all(&chosen));
         finish(chosen, &plan.layout, &mut encoded.chunks)?;
-        if derive {
+        if let Some(outlines) = outlines {
             earlier.add(outlines, first_leaf, &encoded.chunks);
         }
         Ok(())

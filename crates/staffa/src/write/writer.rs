@@ -112,7 +112,8 @@ impl<W: Write + Send> Writer<W> {
         })
     }
 
-    /// Adds rows; each full row group is encoded and written.
+    /// Adds rows; each full row group is encoded and written. After an error by which rows were lost, this
+    /// and [`finish`](Self::finish) refuse to go on.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let written = self.encoder.write(batch);
         written.map_err(|e| at_path(e, self.path.as_deref()))

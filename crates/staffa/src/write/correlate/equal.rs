@@ -107,6 +107,9 @@ impl Earlier {
 
     /// The leaf that a chunk equals.
     fn equal_to(&self, chunk: &ChosenChunk<'_>, encoded: &[EncodedChunk]) -> Option<usize> {
+        if self.outlines.is_empty() || !may_be_derived(chunk) {
+            return None;
+        }
         let outline = Outline::of(chunk).filter(|outline| self.outlines.contains(outline))?;
         let (first, others) = chunk.blocks.split_first()?;
         let first = first.bytes(chunk.ty, &first.trees);
@@ -114,8 +117,7 @@ impl Earlier {
         let earlier = encoded.get(leaf)?;
         let (block, blocks) = earlier.blocks.split_first()?;
         let mut pairs = others.iter().zip(blocks);
-        let is_equal = may_be_derived(chunk)
-            && chunk.shared == earlier.shared
+        let is_equal = chunk.shared == earlier.shared
             && chunk.blocks.len() == earlier.blocks.len()
             && first == block.bytes
             && pairs.all(|(own, block)| own.bytes(chunk.ty, &own.trees) == block.bytes);
