@@ -21,6 +21,7 @@ mod concat;
 mod dictionaries;
 mod domain;
 mod layout;
+mod memory;
 mod shred;
 mod shred_leaf;
 mod shred_level;
@@ -35,6 +36,7 @@ pub(crate) use build::boolean_buffer;
 pub(crate) use concat::{batch_of, concat, join_column, no_column, surely_join};
 pub(crate) use domain::Domain;
 pub(crate) use layout::{Layout, Leaf, Node, unknown_column};
+pub(crate) use memory::memory_of_rows;
 pub(crate) use shred::{shred, shred_columns};
 pub(crate) use take::take;
 

@@ -15,7 +15,7 @@ use super::plan::Plan;
 use super::remembered::Remembered;
 use super::row_group::{self, EncodedRowGroup};
 use super::summary::LeafSummary;
-use crate::arrow::{Leaf, concat};
+use crate::arrow::{Leaf, concat, memory_of_rows};
 use crate::encode::Access;
 use crate::error::{Error, Result};
 use crate::format::{
@@ -420,11 +420,8 @@ fn summarise(chunks: &[EncodedChunk], leaf: usize, summary: &mut LeafSummary) ->
 
 /// Bytes that the rows of a batch take in Arrow memory.
 fn arrow_bytes(batch: &RecordBatch) -> usize {
-    let bytes = |column: &arrow_array::ArrayRef| {
-        column
-            .to_data()
-            .get_slice_memory_size()
-            .unwrap_or_else(|_| column.get_array_memory_size())
-    };
-    batch.columns().iter().map(bytes).sum()
+    let columns = batch.columns().iter();
+    columns.fold(0, |bytes, column| {
+        bytes.saturating_add(memory_of_rows(column))
+    })
 }
