@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import os
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -90,6 +92,21 @@ def row_range(indices: Any, rows: int) -> range | None:
         if not 0 <= index < rows:
             raise InvalidArgumentError(f"index {index} is out of range: the file has {rows} rows")
     return indices if indices else range(0)
+
+
+def row_numbers(indices: Any) -> bytes | pa.Array:
+    """Row numbers, or a mask, for the extension: a few as words of 64 bits, which cost less than an Arrow array."""
+    if type(indices) is list and len(indices) <= _FEW_INTS and all(type(index) is int for index in indices):
+        with contextlib.suppress(struct.error):
+            return struct.pack(f"{len(indices)}q", *indices)
+    elif type(indices).__module__ == "numpy" and indices.ndim == 1 and len(indices) <= _FEW_WORDS:
+        if indices.dtype == "int64":
+            return bytes(indices.tobytes())
+    return row_indices(indices, mask=True)
+
+
+# Beyond, looking at each int costs more than an Arrow array, and a copy as much as it saves.
+_FEW_INTS, _FEW_WORDS = 16, 1 << 16
 
 
 def row_indices(indices: Any, mask: bool = False) -> pa.Array:

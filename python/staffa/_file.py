@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._arguments import aggregate_names, column_names, one_filter, row_indices, row_range, whole_number
+from staffa._arguments import aggregate_names, column_names, one_filter, row_numbers, row_range, whole_number
 from staffa._extras import require
 from staffa._filter import Filter, bind
 from staffa._metrics import Cached, Reads, ScanMetrics
@@ -43,7 +43,7 @@ class File(Reports):
     def __init__(self, source: Any, *, cache_bytes: int | None = None, cache_decoded: bool = False) -> None:
         self._cache_bytes = whole_number("cache_bytes", cache_bytes, 0)
         self._cache_decoded = bool(cache_decoded)
-        data = contents(source)
+        data = None if type(source) is str else contents(source)
         self._path = local_path(source) if data is None else "<memory>"
         #: What opens the file again, in another folder as well.
         self._source: str | bytes | bytearray = absolute(self._path) if data is None else data
@@ -353,12 +353,10 @@ class File(Reports):
         names, string_views = column_names(columns), bool(string_views)
         rows = row_range(indices, self.num_rows) if isinstance(indices, (slice, range)) else None
         if rows is None:
-            batch = self._file.take(row_indices(indices, mask=True), names, string_views)
-        elif rows.step == 1:
-            batch = self._file.take_range(rows.start, max(rows.start, rows.stop), names, string_views)
-        else:
-            batch = self._file.take(pa.array(rows, pa.int64()), names, string_views)
-        return pa.Table.from_batches([batch.to_pyarrow()])
+            return self._file.take(row_numbers(indices), names, string_views)
+        if rows.step == 1:
+            return self._file.take_range(rows.start, max(rows.start, rows.stop), names, string_views)
+        return self._file.take(pa.array(rows, pa.int64()), names, string_views)
 
     def aggregate(
         self,

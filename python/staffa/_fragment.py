@@ -133,7 +133,7 @@ class OpenFragment:
     def take(self, projection: Projection, keys: Keys, rows: pa.Array) -> pa.RecordBatch:
         """Rows by number, without a filter."""
         plan = self._scan_plan(projection.part(projection.columns), keys, None, True)
-        raw = self._file.take(rows, plan.stored, flattened=True)
+        raw = self._file.take_flattened(rows, plan.stored)
         return projection.finish(self._adapted(raw, plan, projection.constants(keys)), True)
 
     def _plan(self, projection: Projection, keys: Keys) -> _ScanPlan | None:

@@ -100,17 +100,15 @@ class File:
     ) -> pa.Table:
         """Reads everything."""
 
-    def take(
-        self,
-        indices: Any,
-        columns: list[str] | None = None,
-        string_views: bool = False,
-        flattened: bool = False,
-    ) -> Batch:
-        """The rows at these positions, an Arrow array of int64 or uint64 without NULLs, or the true rows of a mask."""
+    def take(self, indices: Any, columns: list[str] | None = None, string_views: bool = False) -> pa.Table:
+        """The rows at these positions, an Arrow array of int64 or uint64 without NULLs or the bytes of int64, or the true
+        rows of a mask."""
 
-    def take_range(self, start: int, end: int, columns: list[str] | None = None, string_views: bool = False) -> Batch:
+    def take_range(self, start: int, end: int, columns: list[str] | None = None, string_views: bool = False) -> pa.Table:
         """The rows from `start` up to `end`."""
+
+    def take_flattened(self, indices: Any, columns: list[str]) -> Batch:
+        """The rows of `take`, flattened."""
 
     def aggregate(self, wanted: list[tuple[str, str]], filter: tuple[str, Any] | None = None) -> Batch:
         """Aggregates, each a column and a name, of the rows that match the filter: one row."""

@@ -1,5 +1,6 @@
 //! An open file.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -7,6 +8,7 @@ use arrow_array::types::{Int64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::{FieldRef, Schema};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyCapsule};
 use pyo3_arrow::ffi::to_schema_pycapsule;
 use pyo3_arrow::{PyArray, PyRecordBatchReader};
@@ -185,41 +187,44 @@ impl File {
         run_attached(py, || import::table(py, &schema, &batches))
     }
 
-    /// The rows at these positions, an array of int64 or uint64, or the true rows of a mask; `flattened`
-    /// as in `scan`.
-    #[pyo3(signature = (indices, columns=None, string_views=false, flattened=false))]
-    fn take(
+    /// Reads the rows at these positions, an array of int64 or uint64 or the bytes of int64, or the true
+    /// rows of a mask, into a `pyarrow.Table`.
+    #[pyo3(signature = (indices, columns=None, string_views=false))]
+    fn take<'py>(
         &self,
-        py: Python<'_>,
-        indices: PyArray,
+        py: Python<'py>,
+        indices: Indices,
         columns: Option<Vec<String>>,
         string_views: bool,
-        flattened: bool,
-    ) -> PyResult<Batch> {
-        let (indices, _) = indices.into_inner();
-        run(py, || {
-            let batch = if let Some(mask) = indices.as_boolean_opt() {
-                self.read_rows(mask, columns, string_views)?
-            } else {
-                let rows = self.rows(&*indices)?;
-                self.read_rows(&rows, columns, string_views)?
-            };
-            Ok(Batch(if flattened { flatten(&batch)? } else { batch }))
-        })
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let batch = run(py, || self.read_indices(&indices, columns, string_views))?;
+        run_attached(py, || import::table(py, &batch.schema(), &[batch]))
     }
 
-    /// The rows from `start` up to `end`.
+    /// Reads the rows from `start` up to `end` into a `pyarrow.Table`.
     #[pyo3(signature = (start, end, columns=None, string_views=false))]
-    fn take_range(
+    fn take_range<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         start: u64,
         end: u64,
         columns: Option<Vec<String>>,
         string_views: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let batch = run(py, || self.read_rows(start..end, columns, string_views))?;
+        run_attached(py, || import::table(py, &batch.schema(), &[batch]))
+    }
+
+    /// The rows of `take`, flattened as in `Batch`.
+    fn take_flattened(
+        &self,
+        py: Python<'_>,
+        indices: Indices,
+        columns: Vec<String>,
     ) -> PyResult<Batch> {
         run(py, || {
-            self.read_rows(start..end, columns, string_views).map(Batch)
+            let batch = self.read_indices(&indices, Some(columns), false)?;
+            Ok(Batch(flatten(&batch)?))
         })
     }
 
@@ -366,31 +371,31 @@ impl File {
         }
     }
 
-    /// Row numbers, each checked against the number of rows.
-    fn rows(&self, indices: &dyn Array) -> Result<Vec<u64>> {
-        let count = self.0.num_rows();
-        let out_of_range = |index: &dyn std::fmt::Display| {
-            Error::invalid(format!(
-                "index {index} is out of range: the file has {count} rows"
-            ))
+    fn read_indices(
+        &self,
+        indices: &Indices,
+        columns: Option<Vec<String>>,
+        string_views: bool,
+    ) -> Result<RecordBatch> {
+        let rows = match indices {
+            Indices::Words(words) => {
+                let words = words.as_chunks().0.iter();
+                self.in_range(words.map(|word| i64::from_ne_bytes(*word)))?
+            }
+            Indices::Array(array) => match array.array().as_boolean_opt() {
+                Some(mask) => return self.read_rows(mask, columns, string_views),
+                None => self.rows(array.array())?,
+            },
         };
+        self.read_rows(&rows, columns, string_views)
+    }
+
+    /// The row numbers of an array, each checked.
+    fn rows(&self, indices: &dyn Array) -> Result<Vec<u64>> {
         if let Some(indices) = indices.as_primitive_opt::<Int64Type>() {
-            let in_range = |&index: &i64| {
-                u64::try_from(index)
-                    .ok()
-                    .filter(|&row| row < count)
-                    .ok_or_else(|| out_of_range(&index))
-            };
-            indices.values().iter().map(in_range).collect()
+            self.in_range(indices.values().iter().copied())
         } else if let Some(indices) = indices.as_primitive_opt::<UInt64Type>() {
-            let in_range = |&row: &u64| {
-                if row < count {
-                    Ok(row)
-                } else {
-                    Err(out_of_range(&row))
-                }
-            };
-            indices.values().iter().map(in_range).collect()
+            self.in_range(indices.values().iter().copied())
         } else {
             Err(Error::invalid(format!(
                 "indices must be int64 or uint64, found {}",
@@ -398,4 +403,31 @@ impl File {
             )))
         }
     }
+
+    /// Row numbers, each checked against the number of rows.
+    fn in_range<N>(&self, rows: impl Iterator<Item = N>) -> Result<Vec<u64>>
+    where
+        N: Copy + Display + TryInto<u64>,
+    {
+        let count = self.0.num_rows();
+        rows.map(|index| {
+            let row = index.try_into().ok().filter(|row| *row < count);
+            row.ok_or_else(|| {
+                Error::invalid(format!(
+                    "index {index} is out of range: the file has {count} rows"
+                ))
+            })
+        })
+        .collect()
+    }
+}
+
+/// Rows by number, or a mask.
+#[derive(FromPyObject)]
+enum Indices {
+    /// Numbers, each an int64.
+    #[pyo3(transparent)]
+    Words(PyBackedBytes),
+    #[pyo3(transparent)]
+    Array(PyArray),
 }
