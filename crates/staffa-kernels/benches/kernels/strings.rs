@@ -5,7 +5,7 @@ use std::hint::black_box;
 use criterion::Criterion;
 use staffa_kernels::{
     BytesDict, FsstTable, Piece, StringViews, StringsError, Text, TextRows, VECTOR, ViewStrings,
-    join_prefixes, lengths_to_offsets_i32, max_u32, sum_u32,
+    join_prefixes, lengths_to_offsets_i32, lookup_bytes, max_u32, sum_u32,
 };
 
 use crate::{Rng, measure};
@@ -15,7 +15,23 @@ pub(crate) fn all(c: &mut Criterion) {
     fronts(c);
     lengths(c);
     fsst(c);
+    alphabets(c);
     text(c);
+}
+
+/// Codes of an alphabet.
+fn alphabets(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    let mut out = vec![0; VECTOR];
+    for bytes in [16u8, 62, 128] {
+        let table: Vec<u8> = (0..bytes).collect();
+        let codes: Vec<u8> = (0..VECTOR)
+            .map(|_| (rng.next() % u64::from(bytes)) as u8)
+            .collect();
+        measure(c, &format!("lookup_bytes of {bytes}"), VECTOR, || {
+            lookup_bytes(black_box(&table), black_box(&codes), black_box(&mut out));
+        });
+    }
 }
 
 fn dictionaries(c: &mut Criterion) {

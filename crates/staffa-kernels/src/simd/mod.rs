@@ -7,6 +7,7 @@
 //! prefix_sum    differences to values; packed_sums: while they are packed
 //! decimal       decimal digits to floats
 //! gather        dictionary codes to values
+//! lookup        codes to bytes
 //! runs          run ends to values
 //! repeats       sequences of literals and matches to values
 //! escape        escape codes, or marked values, to exceptions
@@ -35,6 +36,7 @@ mod escape;
 mod expand;
 mod filter;
 mod gather;
+mod lookup;
 mod non_temporal;
 mod packed_sums;
 mod positions;
@@ -57,6 +59,7 @@ pub use escape::{replace_escapes, replace_marked};
 pub use expand::expand;
 pub use filter::filter;
 pub use gather::{gather, max_u32};
+pub use lookup::lookup_bytes;
 pub(crate) use non_temporal::gather_past_cache;
 pub use non_temporal::{copy_past_cache, fill_past_cache};
 pub use packed_sums::unpack_prefix_sum;

@@ -13,6 +13,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use staffa_kernels::lookup_bytes;
+
 use super::lengths::{Contents, MeasuredStrings, StringLengths};
 use super::packed::{PackedVectors, pack_vector, packed_len};
 use super::prelude::*;
@@ -117,21 +119,17 @@ impl Encoding for Alphabet {
             "at most {MOST} distinct bytes expected, found {count}"
         );
         let bytes = cursor.bytes(count)?;
+        let width = code_width(count);
         // Codes past the table decode to its last byte: every code decodes.
         let last = bytes
             .last()
             .ok_or_else(|| Error::internal("an alphabet of no bytes"))?;
-        let mut table = [*last; 256];
-        table
-            .iter_mut()
-            .zip(bytes)
-            .for_each(|(place, byte)| *place = *byte);
-        let width = code_width(count);
+        let mut table = bytes.to_vec();
+        table.resize(1 << width, *last);
         let most = cursor.remaining() as u64 * 8 / u64::from(width);
         let lengths = StringLengths::open(node, cx, most)?;
         let codes = PackedVectors::read(&mut cursor, lengths.total(), width)?;
         cursor.finish("codes")?;
-        let table = Box::new(table);
         strings(MeasuredStrings {
             contents: Codes { table, codes },
             lengths,
@@ -217,7 +215,7 @@ impl Table {
 
 struct Codes<'a> {
     /// The byte of each code.
-    table: Box<[u8; 256]>,
+    table: Vec<u8>,
     codes: PackedVectors<'a>,
 }
 
@@ -289,9 +287,7 @@ impl<'c, 'a> Unpacked<'c, 'a> {
             let codes = self.buffer.get(..self.len);
             let codes = codes.and_then(|codes| codes.get(at..at + part.len()));
             let codes = codes.ok_or_else(|| Error::internal("codes end before their span"))?;
-            for (place, code) in part.iter_mut().zip(codes) {
-                *place = *entry(&self.all.table, *code);
-            }
+            lookup_bytes(&self.all.table, codes, part);
             next += part.len();
             places = rest;
         }
