@@ -37,6 +37,102 @@ pub(super) struct SlotNumbers {
     joined: Vec<Joined>,
     /// What the first field is multiplied by.
     scale: u64,
+    /// The joined fields in two parts, where each has less than 2^32 as digits.
+    halves: Option<Halves>,
+}
+
+/// Joined fields in two parts: numbers of 32 bits, of which a register has more, make the digits of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Halves {
+    /// The last fields but the first of them, the last one first.
+    low: Vec<Joined>,
+    /// What the first of the last fields is multiplied by.
+    low_scale: u32,
+    /// The numbers that the last fields have, and their digits have.
+    radix: u64,
+    power: u64,
+    /// The fields between the first one and those, and what the first one is multiplied by.
+    high: Vec<Joined>,
+    scale: u32,
+}
+
+impl Halves {
+    /// As many last fields as fit; `None` where those before them do not, or there are none.
+    fn of(joined: &[Joined], scale: u64) -> Option<Self> {
+        let powers = joined
+            .iter()
+            .skip(1)
+            .map(|field| field.scale)
+            .chain([scale]);
+        let (mut radix, mut taken) = (1u64, None);
+        for (i, (field, power)) in joined.iter().zip(powers).enumerate() {
+            radix = radix.checked_mul(field.radix)?;
+            if radix >> 32 > 0 || power >> 32 > 0 {
+                break;
+            }
+            taken = Some((i, radix, power));
+        }
+        let (last, radix, power) = taken?;
+        let (low, high) = joined.split_at(last + 1);
+        let (first, low) = low.split_last()?;
+        let high = high.iter().map(|field| Joined {
+            radix: field.radix,
+            scale: field.scale / power,
+        });
+        let halves = Self {
+            low: low.to_vec(),
+            low_scale: u32::try_from(first.scale).ok()?,
+            radix,
+            power,
+            high: high.collect(),
+            scale: u32::try_from(scale / power).ok()?,
+        };
+        let fit = halves.high.iter().all(|field| field.radix >> 32 == 0);
+        fit.then_some(halves)
+    }
+
+    /// Numbers as numbers that have the digits of all fields, and the first fields; `None` where one of these, with
+    /// the fields between, has 2^32 or more.
+    #[inline(always)]
+    fn join(&self, values: &[u64; BLOCK], is_short: bool) -> Option<([u64; BLOCK], [u32; BLOCK])> {
+        let (mut high, mut low) = ([0u32; BLOCK], [0u32; BLOCK]);
+        if is_short {
+            high = values.map(|value| value as u32);
+            let radix = Joined {
+                radix: self.radix,
+                scale: 1,
+            };
+            divide_small(&mut high, &radix, &mut low);
+        } else {
+            let (radix, mut all) = (Radix::new(self.radix), 0);
+            for ((value, high), low) in values.iter().zip(&mut high).zip(&mut low) {
+                let (quotient, rest) = radix.divide(*value);
+                (*high, *low) = (quotient as u32, rest as u32);
+                all |= quotient;
+            }
+            if all >> 32 > 0 {
+                return None;
+            }
+        }
+        let (mut low_digits, mut high_digits) = ([0; BLOCK], [0; BLOCK]);
+        for field in &self.low {
+            divide_small(&mut low, field, &mut low_digits);
+        }
+        for field in &self.high {
+            divide_small(&mut high, field, &mut high_digits);
+        }
+        let mut joined = [0; BLOCK];
+        let parts = high
+            .iter()
+            .zip(&high_digits)
+            .zip(low.iter().zip(&low_digits));
+        for (joined, ((first, high), (rest, low))) in joined.iter_mut().zip(parts) {
+            let high = u64::from(*first) * u64::from(self.scale) + u64::from(*high);
+            let low = rest.wrapping_mul(self.low_scale).wrapping_add(*low);
+            *joined = high.wrapping_mul(self.power).wrapping_add(low.into());
+        }
+        Some((joined, high))
+    }
 }
 
 impl SlotNumbers {
@@ -68,6 +164,7 @@ impl SlotNumbers {
         }
         Some(Self {
             base,
+            halves: Halves::of(&joined, scale),
             joined,
             scale,
         })
@@ -83,6 +180,16 @@ impl SlotNumbers {
         if bits >> 32 == 0 && self.is_small() {
             return self.join_small(values);
         }
+        let most = match self.base {
+            Base::Ten => SIXTEEN,
+            Base::Sixteen(_) => u64::MAX,
+        };
+        let joined = self.halves.as_ref();
+        if let Some((joined, first)) = joined.and_then(|h| h.join(values, bits >> 32 == 0)) {
+            *values = joined;
+            let below = most / self.scale.max(1);
+            return first.iter().all(|first| u64::from(*first) < below);
+        }
         let mut whole = [0u64; BLOCK];
         for field in &self.joined {
             let radix = Radix::new(field.radix);
@@ -92,10 +199,6 @@ impl SlotNumbers {
                 *whole += rest * field.scale;
             }
         }
-        let most = match self.base {
-            Base::Ten => SIXTEEN,
-            Base::Sixteen(_) => u64::MAX,
-        };
         scale_and_add(values, self.scale, &whole, most)
     }
 
@@ -307,22 +410,41 @@ mod tests {
     #[test]
     fn joined_fields_have_digits_of_their_own() {
         let mut rng = Rng(0x5eed);
-        for (radices, bits) in [([13, 32], 20), ([100, 100], 60), ([99, 100], 44)] {
-            let steps = [Step::Decimal, Step::Fixed(2), Step::Fixed(2)];
-            let radices = [0, radices[0], radices[1]];
-            let fields: Vec<(&Step, Radix)> = steps.iter().zip(radices.map(Radix::new)).collect();
+        let moment = &[13, 32, 24, 60, 60][..];
+        for (radices, bits) in [
+            (&[13, 32][..], 20),
+            (&[100, 100], 60),
+            (&[99, 100], 44),
+            (moment, 29),
+            (moment, 35),
+            (moment, 40),
+            (moment, 64),
+            (&[1, 1, 2, 1, 1], 21),
+            (&[99, 99, 99, 99, 99, 99], 47),
+        ] {
+            let mut steps = vec![Step::Fixed(2); radices.len()];
+            steps.insert(0, Step::Decimal);
+            let own = [&[0], radices].concat();
+            let fields: Vec<(&Step, Radix)> =
+                steps.iter().zip(own.into_iter().map(Radix::new)).collect();
             let slot = SlotNumbers::of(&fields).unwrap();
-            let conversion = Conversion::new(slot, 5, true).unwrap();
+            let conversion = Conversion::new(slot, 1 + 2 * radices.len() as u8, true).unwrap();
             let numbers: Vec<u64> = (0..200).map(|_| rng.next() >> (64 - bits)).collect();
-            let expected = numbers.iter().map(|number| {
-                let (ab, c) = (number / radices[2], number % radices[2]);
-                let (a, b) = (ab / radices[1], ab % radices[1]);
-                let whole = (u128::from(a) * 100 + u128::from(b)) * 100 + u128::from(c);
-                (format!("{whole:016}"), whole.to_string().len())
+            on_every_level(|| {
+                let expected = numbers.iter().map(|number| {
+                    let (mut left, mut whole, mut scale) = (*number, 0u128, 1);
+                    for radix in radices.iter().rev() {
+                        whole += u128::from(left % radix) * scale;
+                        left /= radix;
+                        scale *= 100;
+                    }
+                    whole += u128::from(left) * scale;
+                    (format!("{whole:016}"), whole.to_string().len())
+                });
+                let expected: Vec<_> = expected.collect();
+                let fits = expected.iter().all(|(digits, _)| digits.len() == DIGITS);
+                assert_eq!(read(&conversion, &[&numbers]), fits.then_some(expected));
             });
-            let expected: Vec<_> = expected.collect();
-            let fits = expected.iter().all(|(digits, _)| digits.len() == DIGITS);
-            assert_eq!(read(&conversion, &[&numbers]), fits.then_some(expected));
         }
     }
 

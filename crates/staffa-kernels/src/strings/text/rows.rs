@@ -136,11 +136,7 @@ fn print_base(
 
 /// Prints by tiles where they print these rows.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-#[cfg_attr(
-    target_arch = "x86_64",
-    target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
-)]
-#[inline]
+#[inline(always)]
 fn print_wide(
     text: &Text,
     rows: &TextRows<'_>,
@@ -217,11 +213,7 @@ fn views_base(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usiz
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-#[cfg_attr(
-    target_arch = "x86_64",
-    target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")
-)]
-#[inline]
+#[inline(always)]
 fn views_wide(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
     tile_views(text.tiles(rows, out.len())?, rows, out).ok()
 }

@@ -416,8 +416,7 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
 
 /// Makes views of rows by tiles.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
+#[inline(always)]
 pub(super) fn tile_views(
     tiles: &Tiles,
     rows: &TextRows<'_>,
@@ -466,8 +465,7 @@ pub(super) fn tile_views(
 
 /// Prints rows by tiles.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
+#[inline(always)]
 pub(super) fn print_tiles(
     tiles: &Tiles,
     rows: &TextRows<'_>,
