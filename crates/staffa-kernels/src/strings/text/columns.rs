@@ -34,7 +34,7 @@ pub(super) struct Column {
 
 /// A byte of a row.
 #[derive(Clone, Copy, Debug)]
-enum Byte {
+pub(super) enum Byte {
     Literal(u8),
     /// A place in the register of digits.
     Digit(u8),
@@ -225,7 +225,7 @@ impl Default for Tile {
 
 impl Tile {
     /// A tile of at most 16 bytes.
-    fn of(bytes: &[Byte]) -> Self {
+    pub(super) fn of(bytes: &[Byte]) -> Self {
         let mut tile = Self {
             len: bytes.len() as u8,
             ..Self::default()

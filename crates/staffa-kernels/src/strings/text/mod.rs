@@ -11,6 +11,7 @@ mod digits;
 mod numbers;
 mod print;
 mod rows;
+mod short;
 mod template;
 mod tiles;
 

@@ -224,19 +224,26 @@ impl SlotNumbers {
     }
 }
 
-/// Takes a field of numbers below 2^32; see [`Radix`].
+/// Takes a field of numbers below 2^32.
 #[inline(always)]
 fn divide_small(values: &mut [u32; BLOCK], field: &Joined, whole: &mut [u32; BLOCK]) {
     let (radix, scale) = (field.radix as u32, field.scale as u32);
-    let inverse = u32::MAX / radix.max(1);
     for (value, whole) in values.iter_mut().zip(whole) {
-        let quotient = ((u64::from(*value) * u64::from(inverse)) >> 32) as u32;
-        let rest = value.wrapping_sub(quotient.wrapping_mul(radix));
-        let more = rest >= radix;
-        let rest = if more { rest - radix } else { rest };
-        *value = quotient + u32::from(more);
+        let (quotient, rest) = divide_by(radix, *value);
+        *value = quotient;
         *whole = whole.wrapping_add(rest.wrapping_mul(scale));
     }
+}
+
+/// Quotient and remainder; see [`Radix`].
+#[inline(always)]
+pub(super) fn divide_by(radix: u32, value: u32) -> (u32, u32) {
+    let inverse = u32::MAX / radix.max(1);
+    let quotient = ((u64::from(value) * u64::from(inverse)) >> 32) as u32;
+    let rest = value.wrapping_sub(quotient.wrapping_mul(radix));
+    let more = rest >= radix;
+    let rest = if more { rest.wrapping_sub(radix) } else { rest };
+    (quotient.wrapping_add(u32::from(more)), rest)
 }
 
 /// Multiplies numbers and adds others; `false` where a product would be `most` or more.

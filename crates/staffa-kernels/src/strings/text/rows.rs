@@ -6,8 +6,9 @@
 use std::sync::OnceLock;
 
 use super::numbers::Stop;
+use super::short::Short;
 use super::template::{Piece, TEXT_FIELDS, Template, TextRows};
-use super::tiles::{Tiles, print_tiles, tile_views};
+use super::tiles::{Tiles, put_tile, tile_views};
 use crate::simd::dispatch::dispatch;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level};
@@ -34,6 +35,8 @@ pub struct Text {
     templates: Vec<Template>,
     /// Made when rows are printed; `None` where tiles do not print them.
     tiles: OnceLock<Option<Tiles>>,
+    /// The same of one template of short decimal fields.
+    short: OnceLock<Option<Short>>,
 }
 
 impl Text {
@@ -46,6 +49,7 @@ impl Text {
         Some(Self {
             templates: templates.collect::<Option<_>>()?,
             tiles: OnceLock::new(),
+            short: OnceLock::new(),
         })
     }
 
@@ -75,6 +79,23 @@ impl Text {
         }
         let tiles = self.tiles.get_or_init(|| Tiles::new(&self.templates));
         tiles.as_ref()
+    }
+
+    /// The template that all of these rows have, where its decimal fields are short, and what prints it.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn short(&self, rows: &TextRows<'_>, places: usize) -> Option<(&Template, &Short)> {
+        let [template] = self.templates.as_slice() else {
+            return None;
+        };
+        if rows.codes.len() < FEW || rows.codes.len() != places {
+            return None;
+        }
+        let short = self.short.get_or_init(|| Short::new(template));
+        let is_whole = rows.codes.iter().all(|code| *code == 1);
+        short
+            .as_ref()
+            .filter(|_| is_whole)
+            .map(|short| (template, short))
     }
 
     /// Prints the rows one after another to the start of `out`, and their bytes to `lengths`;
@@ -144,7 +165,12 @@ fn print_wide(
     out: &mut [u8],
 ) -> Option<usize> {
     if let Some(tiles) = text.tiles(rows, lengths.len()) {
-        match print_tiles(tiles, rows, lengths, out) {
+        match tiles.print(rows, lengths, out, put_tile) {
+            Err(Stop::Unfit) => {}
+            printed => return printed.ok(),
+        }
+    } else if let Some((template, short)) = text.short(rows, lengths.len()) {
+        match short.print(template, rows, lengths, out, put_tile) {
             Err(Stop::Unfit) => {}
             printed => return printed.ok(),
         }

@@ -50,7 +50,7 @@ impl Tiles {
 
     /// Prints rows; `put` makes the bytes of a tile out of 16 digits.
     #[inline(always)]
-    fn print(
+    pub(super) fn print(
         &self,
         rows: &TextRows<'_>,
         lengths: &mut [u32],
@@ -427,7 +427,8 @@ pub(super) fn tile_views(
         _mm_storeu_si128,
     };
     tiles.views(rows, out, |digits, tile, length, place| {
-        // SAFETY: each load and the store take the 16 bytes of an array, or of the view.
+        // SAFETY: only the kernels of AVX2 and AVX-512 make views; each load and the store take the 16 bytes of an array, or
+        // of the view.
         unsafe {
             let digits = _mm_loadu_si128(digits.as_ptr().cast());
             let control = _mm_loadu_si128(tile.control.as_ptr().cast());
@@ -463,46 +464,31 @@ pub(super) fn tile_views(
     })
 }
 
-/// Prints rows by tiles.
+/// Puts the bytes of a tile, made out of 16 digits.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn print_tiles(
-    tiles: &Tiles,
-    rows: &TextRows<'_>,
-    lengths: &mut [u32],
-    out: &mut [u8],
-) -> Result<usize, Stop> {
+pub(super) fn put_tile(digits: &[u64; 2], tile: &Tile, place: &mut [u8; WIDE]) {
     use std::arch::x86_64::{_mm_loadu_si128, _mm_or_si128, _mm_shuffle_epi8, _mm_storeu_si128};
-    tiles.print(rows, lengths, out, |digits, tile, place| {
-        // SAFETY: each load and the store take the 16 bytes of an array.
-        unsafe {
-            let digits = _mm_loadu_si128(digits.as_ptr().cast());
-            let control = _mm_loadu_si128(tile.control.as_ptr().cast());
-            let literal = _mm_loadu_si128(tile.literal.as_ptr().cast());
-            let picked = _mm_or_si128(_mm_shuffle_epi8(digits, control), literal);
-            _mm_storeu_si128(place.as_mut_ptr().cast(), picked);
-        }
-    })
+    // SAFETY: only the kernels of AVX2 and AVX-512 put tiles; each load and the store take the 16 bytes of an array.
+    unsafe {
+        let digits = _mm_loadu_si128(digits.as_ptr().cast());
+        let control = _mm_loadu_si128(tile.control.as_ptr().cast());
+        let literal = _mm_loadu_si128(tile.literal.as_ptr().cast());
+        let picked = _mm_or_si128(_mm_shuffle_epi8(digits, control), literal);
+        _mm_storeu_si128(place.as_mut_ptr().cast(), picked);
+    }
 }
 
-/// Prints rows by tiles.
+/// Puts the bytes of a tile, made out of 16 digits.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
-pub(super) fn print_tiles(
-    tiles: &Tiles,
-    rows: &TextRows<'_>,
-    lengths: &mut [u32],
-    out: &mut [u8],
-) -> Result<usize, Stop> {
+pub(super) fn put_tile(digits: &[u64; 2], tile: &Tile, place: &mut [u8; WIDE]) {
     use std::arch::aarch64::{vld1q_u8, vorrq_u8, vqtbl1q_u8, vst1q_u8};
-    tiles.print(rows, lengths, out, |digits, tile, place| {
-        // SAFETY: NEON is part of the architecture; each load and the store take the 16 bytes of an
-        // array.
-        unsafe {
-            let digits = vld1q_u8(digits.as_ptr().cast());
-            let picked = vqtbl1q_u8(digits, vld1q_u8(tile.control.as_ptr()));
-            let text = vorrq_u8(picked, vld1q_u8(tile.literal.as_ptr()));
-            vst1q_u8(place.as_mut_ptr(), text);
-        }
-    })
+    // SAFETY: NEON is part of the architecture; each load and the store take the 16 bytes of an array.
+    unsafe {
+        let digits = vld1q_u8(digits.as_ptr().cast());
+        let picked = vqtbl1q_u8(digits, vld1q_u8(tile.control.as_ptr()));
+        let text = vorrq_u8(picked, vld1q_u8(tile.literal.as_ptr()));
+        vst1q_u8(place.as_mut_ptr(), text);
+    }
 }

@@ -325,15 +325,33 @@ fn addresses_agree_with_the_scalar_twin() {
         for round in 0..60 {
             let between = (0..4).map(|i| Piece::Literal(vec![b'.'; (round + i) % 5]));
             let pieces: Vec<Piece> = between.flat_map(|dots| [Piece::Decimal, dots]).collect();
-            let text = Text::new(&[(pieces.clone(), vec![0; 4])]).unwrap();
+            // Every slot has a field, or one has all.
+            let is_joined = round % 2 == 1;
+            let radix = if is_joined { 256 } else { 0 };
+            let radices = [0, radix, radix, radix];
+            let text = Text::new(&[(pieces.clone(), radices.to_vec())]).unwrap();
             let row = |rng: &mut Rng| -> Vec<u64> {
-                let most = |rng: &mut Rng| if rng.below(50) == 0 { 100_000 } else { 1000 };
-                (0..4).map(|_| rng.next() % most(rng)).collect()
+                let most = |field, rng: &mut Rng| match rng.below(50 + 200 * usize::from(is_joined))
+                {
+                    0 if field == 0 || !is_joined => 100_000,
+                    _ => {
+                        if is_joined {
+                            256
+                        } else {
+                            1000
+                        }
+                    }
+                };
+                (0..4).map(|field| rng.next() % most(field, rng)).collect()
             };
-            let rows: Vec<Vec<u64>> = (0..rng.below(90)).map(|_| row(&mut rng)).collect();
-            let slots: Vec<Vec<u64>> = (0..4)
-                .map(|slot| rows.iter().map(|row| row[slot]).collect())
-                .collect();
+            let rows: Vec<Vec<u64>> = (0..rng.below(300)).map(|_| row(&mut rng)).collect();
+            let joined = |row: &Vec<u64>| row.iter().fold(0, |all, field| all * 256 + field);
+            let slots: Vec<Vec<u64>> = if is_joined {
+                vec![rows.iter().map(joined).collect()]
+            } else {
+                let slot = |slot: usize| rows.iter().map(|row| row[slot]).collect();
+                (0..4).map(slot).collect()
+            };
             let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
             let expected: Vec<String> = rows
                 .iter()

@@ -1,0 +1,154 @@
+//! Rows of four short decimal fields, such as IPv4 addresses: all of a row is one tile, picked by the number
+//! of digits of every field.
+
+use super::block::BLOCK;
+use super::columns::{Byte, Tile};
+use super::numbers::{Stop, divide_by};
+use super::template::{Template, TextRows, WIDE};
+
+/// Fields of a row.
+pub(super) const FIELDS: usize = 4;
+/// Most digits of a field, and the first number that has more.
+const DIGITS: usize = 3;
+const TOO_LARGE: u32 = 1000;
+/// Numbers of digits of all fields.
+const TILES: usize = DIGITS.pow(FIELDS as u32);
+
+/// The tiles of a template of four decimal fields.
+#[derive(Clone, Debug)]
+pub(super) struct Short {
+    tiles: Box<[Tile; TILES]>,
+}
+
+impl Short {
+    /// `None` for a template of other fields, and where a row may need more than a tile.
+    pub(super) fn new(template: &Template) -> Option<Self> {
+        let behind = template.behind.as_deref()?;
+        let behind: &[_; FIELDS] = behind.try_into().ok()?;
+        let mut tiles = Box::new([Tile::default(); TILES]);
+        for (k, tile) in tiles.iter_mut().enumerate() {
+            let (mut bytes, mut left) = (Vec::with_capacity(WIDE), TILES);
+            for (field, (literal, len)) in behind.iter().enumerate() {
+                left /= DIGITS;
+                let digits = k / left % DIGITS + 1;
+                let places = (FIELDS * field..).take(DIGITS).skip(DIGITS - digits);
+                bytes.extend(places.map(|place| Byte::Digit(place as u8)));
+                let literal = literal.to_le_bytes().into_iter().take(usize::from(*len));
+                bytes.extend(literal.map(Byte::Literal));
+            }
+            if bytes.len() > WIDE {
+                return None;
+            }
+            *tile = Tile::of(&bytes);
+        }
+        Some(Self { tiles })
+    }
+
+    /// Prints rows that all have the template; `put` makes the bytes of a tile out of 16 digits. Returns the bytes
+    /// written.
+    #[inline(always)]
+    pub(super) fn print(
+        &self,
+        template: &Template,
+        rows: &TextRows<'_>,
+        lengths: &mut [u32],
+        out: &mut [u8],
+        put: impl Fn(&[u64; 2], &Tile, &mut [u8; WIDE]),
+    ) -> Result<usize, Stop> {
+        let mut at = 0;
+        for (i, lengths) in lengths.chunks_mut(BLOCK).enumerate() {
+            let fields = fields(template, rows, i * BLOCK, lengths.len())?;
+            let (digits, tiles) = digits(&fields)?;
+            let rest = out.get_mut(at..).ok_or(Stop::Wrong)?;
+            if rest.len() >= BLOCK * WIDE {
+                let (to, mut end) = (rest.as_mut_ptr(), 0);
+                for ((digits, tile), length) in digits.iter().zip(tiles).zip(lengths) {
+                    let tile = &self.tiles[usize::from(tile) % TILES];
+                    let len = usize::from(tile.len).min(WIDE);
+                    // SAFETY: there was room for 16 bytes for each of 64 rows, and none advances by more.
+                    put(digits, tile, unsafe { &mut *to.add(end).cast() });
+                    *length = len as u32;
+                    end += len;
+                }
+                at += end;
+                continue;
+            }
+            // Not a byte is written behind the rows.
+            for ((digits, tile), length) in digits.iter().zip(tiles).zip(lengths) {
+                let (tile, mut text) = (&self.tiles[usize::from(tile) % TILES], [0; WIDE]);
+                put(digits, tile, &mut text);
+                let text = text.get(..usize::from(tile.len)).ok_or(Stop::Wrong)?;
+                let place = out
+                    .get_mut(at..)
+                    .and_then(|rest| rest.get_mut(..text.len()));
+                place.ok_or(Stop::Wrong)?.copy_from_slice(text);
+                *length = text.len() as u32;
+                at += text.len();
+            }
+        }
+        Ok(at)
+    }
+}
+
+/// The fields of up to 64 rows, the first of which is row `first`.
+#[inline(always)]
+fn fields(
+    template: &Template,
+    rows: &TextRows<'_>,
+    first: usize,
+    count: usize,
+) -> Result<[[u32; BLOCK]; FIELDS], Stop> {
+    let mut fields = [[0; BLOCK]; FIELDS];
+    for (&(begin, end), slot) in template.slots.iter().zip(rows.slots) {
+        let numbers = slot.get(first..first + count).ok_or(Stop::Wrong)?;
+        let (mut values, mut all) = ([0; BLOCK], 0);
+        for (value, number) in values.iter_mut().zip(numbers) {
+            *value = *number as u32;
+            all |= number;
+        }
+        if all >> 32 > 0 {
+            return Err(Stop::Unfit);
+        }
+        for field in (begin + 1..end).rev() {
+            let radix = template.radices.get(field).ok_or(Stop::Wrong)?.radix();
+            let radix = u32::try_from(radix).map_err(|_| Stop::Unfit)?;
+            let place = fields.get_mut(field).ok_or(Stop::Wrong)?;
+            for (value, place) in values.iter_mut().zip(place) {
+                (*value, *place) = divide_by(radix, *value);
+            }
+        }
+        *fields.get_mut(begin).ok_or(Stop::Wrong)? = values;
+    }
+    Ok(fields)
+}
+
+/// The digits of the fields of each row, four bytes a field, and its tile.
+#[inline(always)]
+fn digits(fields: &[[u32; BLOCK]; FIELDS]) -> Result<([[u64; 2]; BLOCK], [u8; BLOCK]), Stop> {
+    let (mut digits, mut tiles, mut fit) = ([[0u32; BLOCK]; FIELDS], [0u32; BLOCK], true);
+    for (field, digits) in fields.iter().zip(&mut digits) {
+        for ((value, digits), tile) in field.iter().zip(digits).zip(&mut tiles) {
+            fit &= *value < TOO_LARGE;
+            // A little more than 1 / 100, exact below 10^3; than 1 / 10, exact below 100.
+            let hundreds = value.wrapping_mul(41) >> 12;
+            let rest = value.wrapping_sub(hundreds.wrapping_mul(100));
+            let tens = rest.wrapping_mul(103) >> 10;
+            let ones = rest.wrapping_sub(tens.wrapping_mul(10));
+            *digits = (hundreds | tens << 8 | ones << 16).wrapping_add(0x0030_3030);
+            *tile = *tile * DIGITS as u32 + u32::from(*value > 9) + u32::from(*value > 99);
+        }
+    }
+    if !fit {
+        return Err(Stop::Unfit);
+    }
+    let [a, b, c, d] = &digits;
+    let mut by_row = [[0u64; 2]; BLOCK];
+    let fields = a.iter().zip(b).zip(c.iter().zip(d));
+    for (row, ((a, b), (c, d))) in by_row.iter_mut().zip(fields) {
+        *row = [
+            u64::from(*a) | u64::from(*b) << 32,
+            u64::from(*c) | u64::from(*d) << 32,
+        ];
+    }
+    Ok((by_row, tiles.map(|tile| tile as u8)))
+}
