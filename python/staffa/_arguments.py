@@ -99,9 +99,9 @@ def row_numbers(indices: Any) -> bytes | pa.Array:
     if type(indices) is list and len(indices) <= _FEW_INTS and all(type(index) is int for index in indices):
         with contextlib.suppress(struct.error):
             return struct.pack(f"{len(indices)}q", *indices)
-    elif type(indices).__module__ == "numpy" and indices.ndim == 1 and len(indices) <= _FEW_WORDS:
-        if indices.dtype == "int64":
-            return bytes(indices.tobytes())
+    of_numpy = type(indices).__module__ == "numpy" and getattr(indices, "ndim", None) == 1
+    if of_numpy and indices.dtype == "int64" and len(indices) <= _FEW_WORDS:
+        return bytes(indices.tobytes())
     return row_indices(indices, mask=True)
 
 

@@ -101,10 +101,14 @@ class File:
         """Reads everything."""
 
     def take(self, indices: Any, columns: list[str] | None = None, string_views: bool = False) -> pa.Table:
-        """The rows at these positions, an Arrow array of int64 or uint64 without NULLs or the bytes of int64, or the true
-        rows of a mask."""
+        """The rows at these positions, an Arrow array of int64 or uint64 without NULLs or the bytes of int64.
 
-    def take_range(self, start: int, end: int, columns: list[str] | None = None, string_views: bool = False) -> pa.Table:
+        Or the true rows of a mask.
+        """
+
+    def take_range(
+        self, start: int, end: int, columns: list[str] | None = None, string_views: bool = False
+    ) -> pa.Table:
         """The rows from `start` up to `end`."""
 
     def take_flattened(self, indices: Any, columns: list[str]) -> Batch:

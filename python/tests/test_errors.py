@@ -94,6 +94,7 @@ READS: dict[str, tuple[Callable[[staffa.File], Any], str]] = {
     ),
     "index of 70 bits": (lambda f: f.take([2**70]), "whole numbers"),
     "one index": (lambda f: f.take(2), r"a list or an array of row numbers, as in \[0, 5\], .* found 2"),
+    "a function": (lambda f: f.take(np.add), "a list or an array of row numbers, .* found <ufunc 'add'>"),
     "no indices": (lambda f: f.take(None), "a list or an array of row numbers, .* found None"),
     "indices of floats": (lambda f: f.take([1.5]), "whole numbers, found double"),
     "indices of text": (lambda f: f.take(["a"]), "whole numbers, found string"),

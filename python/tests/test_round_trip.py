@@ -185,6 +185,24 @@ def test_summary(path: Path) -> None:
     assert summary.arrow_bytes >= 80_000
 
 
+def test_slices_count_with_their_own_rows(path: Path) -> None:
+    """Not with all items, values and runs of the table that they are slices of."""
+    lists = pa.array([list(range(row % 20)) for row in range(50_000)])
+    texts = pa.array([f"a text of row {row}, longer than a view" for row in range(50_000)])
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array(range(5, 50_001, 5), pa.int32()), texts[:10_000])
+    table = pa.table(
+        {"list": lists, "view": texts.cast(pa.string_view()), "code": texts.dictionary_encode(), "run": runs}
+    )
+    whole = staffa.write_table(table, path)
+    with staffa.Writer(path, table.schema) as writer:
+        for start in range(0, 50_000, 100):
+            writer.write_table(table.slice(start, 100))
+    assert_same(staffa.read_table(path), table)
+    assert staffa.open(path).num_row_groups == 1
+    slices = writer.summary.arrow_bytes
+    assert abs(slices - whole.arrow_bytes) < whole.arrow_bytes // 20
+
+
 def test_floats_within_a_bound(stored: Callable[..., staffa.File]) -> None:
     """Only what was asked for is rounded, by no more than the bound, and the schema says so."""
     random = np.random.default_rng(5)

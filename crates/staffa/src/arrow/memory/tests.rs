@@ -62,7 +62,7 @@ fn contents_are_counted_where_the_rows_have_them() {
     let values: ArrayRef = Arc::new(StringArray::from_iter_values(["aaaa"; 100]));
     let keys = (0..50).collect();
     let dictionary = DictionaryArray::<Int8Type>::new(keys, values);
-    assert_eq!(memory_of_rows(&dictionary), 50 + (400 + 404) / 2);
+    assert_eq!(memory_of_rows(&dictionary), 50 + 804 * 50 / 100);
     assert_eq!(
         memory_of_rows(&dictionary.slice(3, 5)),
         5 + (400 + 404) / 20
