@@ -19,8 +19,7 @@ use arrow_schema::DataType;
 ///
 /// Linear in the rows for views, list views and what lies below them; else constant per buffer.
 pub(crate) fn memory_of_rows(array: &dyn Array) -> usize {
-    let validity = array.nulls().map_or(0, |nulls| nulls.len().div_ceil(8));
-    validity.saturating_add(match array.data_type() {
+    let bytes = match array.data_type() {
         DataType::Utf8View => view_bytes::<StringViewType>(array),
         DataType::BinaryView => view_bytes::<BinaryViewType>(array),
         DataType::List(_) => array
@@ -45,20 +44,27 @@ pub(crate) fn memory_of_rows(array: &dyn Array) -> usize {
                 .map_or(&[][..], |array| array.columns());
             sum(fields.iter().map(|field| memory_of_rows(field)))
         }
-        DataType::Dictionary(..) => array.as_any_dictionary_opt().map_or(0, |array| {
-            let values = array.values();
-            let values = memory_of_some(values, 0..values.len(), array.len().min(values.len()));
-            memory_of_rows(array.keys()).saturating_add(values)
-        }),
-        DataType::RunEndEncoded(..) => run_bytes::<Int16Type>(array)
-            .saturating_add(run_bytes::<Int32Type>(array))
-            .saturating_add(run_bytes::<Int64Type>(array)),
+        // The keys have the validity; runs have none.
+        DataType::Dictionary(..) => {
+            return array.as_any_dictionary_opt().map_or(0, |array| {
+                let (values, rows) = (array.values(), array.len());
+                let values = memory_of_some(values, 0..values.len(), rows.min(values.len()));
+                memory_of_rows(array.keys()).saturating_add(values)
+            });
+        }
+        DataType::RunEndEncoded(..) => {
+            return run_bytes::<Int16Type>(array)
+                .saturating_add(run_bytes::<Int32Type>(array))
+                .saturating_add(run_bytes::<Int64Type>(array));
+        }
         // Booleans, numbers, strings with offsets: their buffers are known by the array's range.
         _ => {
             let bytes = array.to_data().get_slice_memory_size();
-            bytes.map_or_else(|_| array.get_array_memory_size(), |bytes| bytes - validity)
+            return bytes.unwrap_or_else(|_| array.get_array_memory_size());
         }
-    })
+    };
+    let validity = array.nulls().map_or(0, |nulls| nulls.len().div_ceil(8));
+    bytes.saturating_add(validity)
 }
 
 fn sum(bytes: impl Iterator<Item = usize>) -> usize {
