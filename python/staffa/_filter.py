@@ -15,7 +15,7 @@ from staffa import _staffa
 from staffa._evaluate import evaluate, no_rows, searched, text_of
 from staffa._filters import as_expression
 from staffa._pushdown import Predicate, translate
-from staffa.errors import InvalidArgumentError
+from staffa.errors import InternalError, InvalidArgumentError
 
 
 class Condition:
@@ -55,7 +55,7 @@ def bind(expression: Any, file: _staffa.File, columns: list[str] | None) -> tupl
     check_expression("filter", expression)
     # Only with the columns that it may need: every other column costs time.
     text = text_of(expression)
-    comparable, pushed, whole = _Translation(expression, text, file.empty(searched(text))).result()
+    comparable, pushed, whole = _Translation(expression, text, file).result()
     return pushed, None if whole else Filter(expression, comparable, pushed, file.names, columns)
 
 
@@ -95,15 +95,16 @@ class Filter:
 
 
 class _Translation:
-    """An expression to translate for columns: the key of a cache.
+    """An expression to translate for the columns of a file: the key of a cache.
 
     A translation takes as long as a scan of a small file, because pyarrow writes the expression as Substrait.
     """
 
-    def __init__(self, expression: Any, text: str, columns: _staffa.Batch) -> None:
+    def __init__(self, expression: Any, text: str, file: _staffa.File) -> None:
         self._expression = expression
-        self._columns = columns
-        self._key = (text, columns.described())
+        self._key = (text, file.described(searched(text)))
+        #: Until it is translated: the cache keeps no file open.
+        self._file: _staffa.File | None = file
 
     def __hash__(self) -> int:
         return hash(self._key)
@@ -125,7 +126,10 @@ _LONG_TEXT = 10_000
 
 @functools.lru_cache(maxsize=64)
 def _translated(translation: _Translation) -> tuple[pa.Schema, Predicate | None, bool]:
-    columns = translation._columns
+    file, translation._file = translation._file, None
+    if file is None:
+        raise InternalError("an expression is translated twice")
+    columns = file.empty(searched(translation._key[0]))
     stored = columns.to_pyarrow().schema
     comparable = columns.comparable(list(range(len(stored)))).to_pyarrow().schema
     same = {field.name for field, other in zip(comparable, stored, strict=True) if field.type == other.type}
@@ -134,11 +138,18 @@ def _translated(translation: _Translation) -> tuple[pa.Schema, Predicate | None,
 
 def check_expression(argument: str, expression: Any) -> None:
     """Raises an error for anything but an expression."""
-    import pyarrow.compute as pc
-
-    if not isinstance(expression, pc.Expression):
+    if not isinstance(expression, _expression_class()):
         raise InvalidArgumentError(
             f"{argument} must be a pyarrow.compute.Expression, as in pyarrow.compute.field('x') > 1, a text such as "
             f"'x > 1', or a list such as [('x', '>', 1)], "
             f"found {type(expression).__name__}"
         )
+
+
+@functools.cache
+def _expression_class() -> type:
+    """Looked up once: an import statement costs as much as looking an expression up."""
+    import pyarrow.compute as pc
+
+    expression: type = pc.Expression
+    return expression

@@ -12,9 +12,6 @@ class Batch:
 
     @property
     def num_rows(self) -> int: ...
-    def described(self) -> str:
-        """Names, types and metadata of the columns as text: equal for equal columns."""
-
     def to_pyarrow(self) -> pa.RecordBatch:
         """As a `pyarrow.RecordBatch`, without copying."""
 
@@ -61,6 +58,9 @@ class File:
 
     def empty(self, text: str | None = None) -> Batch:
         """A batch without rows, of the columns whose names occur in `text`, or of all: filters are bound to it."""
+
+    def described(self, text: str | None = None) -> str:
+        """Names, types and metadata of these columns as text: equal for equal columns."""
 
     def scan(
         self,

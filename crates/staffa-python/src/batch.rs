@@ -24,11 +24,6 @@ impl Batch {
         self.0.num_rows()
     }
 
-    /// Names, types and metadata of the columns as text: equal for equal columns.
-    fn described(&self) -> String {
-        format!("{:?}", self.0.schema_ref().fields())
-    }
-
     /// As a `pyarrow.RecordBatch`, without copying.
     fn to_pyarrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         run_attached(py, || import::record_batch(py, &self.0))

@@ -65,14 +65,17 @@ impl File {
     /// bound to it.
     #[pyo3(signature = (text=None))]
     fn empty(&self, text: Option<&str>) -> Batch {
-        let schema = self.0.schema();
-        let named =
-            |field: &&FieldRef| text.is_none_or(|text| text.contains(field.name().as_str()));
-        let fields: Vec<_> = schema.fields().iter().filter(named).cloned().collect();
+        let fields: Vec<_> = self.named(text).cloned().collect();
         Batch(RecordBatch::new_empty(Arc::new(Schema::new_with_metadata(
             fields,
-            schema.metadata().clone(),
+            self.0.schema().metadata().clone(),
         ))))
+    }
+
+    /// Names, types and metadata of these columns as text: equal for equal columns.
+    #[pyo3(signature = (text=None))]
+    fn described(&self, text: Option<&str>) -> String {
+        format!("{:?}", self.named(text).collect::<Vec<_>>())
     }
 
     /// Reads batch by batch; `flattened` as in `Batch`, `split` as of `splits`.
@@ -369,6 +372,12 @@ impl File {
             Some(columns) => take.columns(columns).read(),
             None => take.read(),
         }
+    }
+
+    /// The columns whose names occur in `text`, or all.
+    fn named<'f>(&'f self, text: Option<&'f str>) -> impl Iterator<Item = &'f FieldRef> {
+        let fields = self.0.schema().fields().iter();
+        fields.filter(move |field| text.is_none_or(|text| text.contains(field.name().as_str())))
     }
 
     fn read_indices(
