@@ -5,10 +5,14 @@ use super::super::prelude::*;
 use super::codes::put_groups;
 use super::table::{LONGEST, code_width, strings_of};
 use super::train::TRIED;
+use crate::read::map_parallel;
 use crate::values::{Strings, StringsBuf, distinct_bytes};
 
 /// Set beside the code of a token of two bytes, and not beside that of one.
 const TWO: u16 = 1 << 15;
+
+/// Strings that a thread encodes at once.
+const PART: usize = 4 * VECTOR;
 
 /// The first 16 bytes of a text as two words; 0 where it has fewer.
 #[inline]
@@ -330,11 +334,25 @@ impl Tokens {
     /// The payload, tokens, ends and codes, and the number of codes.
     pub(super) fn payload(&self, strings: Strings<'_>) -> Result<(Vec<u8>, usize)> {
         let mut payload = self.head(strings.contents().len() / 2);
-        let mut codes: Vec<u32> = Vec::new();
-        for first in (0..strings.len()).step_by(VECTOR) {
-            let rows = strings.slice(first, VECTOR.min(strings.len() - first));
-            self.codes(rows.contents(), &mut codes)?;
-            payload.extend((codes.len() as u32).to_le_bytes());
+        // The codes of vectors that follow each other, and where those of each end.
+        let of_part = |first: usize| -> Result<(Vec<u32>, Vec<usize>)> {
+            let (mut codes, mut ends) = (Vec::new(), Vec::new());
+            let behind = strings.len().min(first + PART);
+            for first in (first..behind).step_by(VECTOR) {
+                let rows = strings.slice(first, VECTOR.min(behind - first));
+                self.codes(rows.contents(), &mut codes)?;
+                ends.push(codes.len());
+            }
+            Ok((codes, ends))
+        };
+        let mut codes = Vec::new();
+        for (part, ends) in map_parallel((0..strings.len()).step_by(PART), of_part)? {
+            let before = codes.len();
+            payload.extend(
+                ends.iter()
+                    .flat_map(|end| ((before + end) as u32).to_le_bytes()),
+            );
+            codes.extend(part);
         }
         put_groups(&codes, &self.strings.as_strings().lengths(), &mut payload)?;
         for vector in codes.chunks(VECTOR) {
