@@ -254,6 +254,9 @@ impl Contents for Codes<'_> {
     }
 }
 
+/// Bytes that are looked up one by one sooner than the table is in registers: those of a short string.
+const FEW_BYTES: usize = 32;
+
 /// The codes of one vector, unpacked.
 struct Unpacked<'c, 'a> {
     all: &'c Codes<'a>,
@@ -287,7 +290,14 @@ impl<'c, 'a> Unpacked<'c, 'a> {
             let codes = self.buffer.get(..self.len);
             let codes = codes.and_then(|codes| codes.get(at..at + part.len()));
             let codes = codes.ok_or_else(|| Error::internal("codes end before their span"))?;
-            lookup_bytes(&self.all.table, codes, part);
+            if part.len() > FEW_BYTES {
+                lookup_bytes(&self.all.table, codes, part);
+            } else {
+                for (place, code) in part.iter_mut().zip(codes) {
+                    let byte = self.all.table.get(usize::from(*code));
+                    *place = byte.copied().unwrap_or_default();
+                }
+            }
             next += part.len();
             places = rest;
         }

@@ -418,16 +418,17 @@ mod tests {
     fn joined_fields_have_digits_of_their_own() {
         let mut rng = Rng(0x5eed);
         let moment = &[13, 32, 24, 60, 60][..];
-        for (radices, bits) in [
-            (&[13, 32][..], 20),
-            (&[100, 100], 60),
-            (&[99, 100], 44),
-            (moment, 29),
-            (moment, 35),
-            (moment, 40),
-            (moment, 64),
-            (&[1, 1, 2, 1, 1], 21),
-            (&[99, 99, 99, 99, 99, 99], 47),
+        for (radices, bits, is_held) in [
+            (&[13, 32][..], 20, true),
+            (&[100, 100], 53, true),
+            (&[100, 100], 60, false),
+            (&[99, 100], 44, true),
+            (moment, 29, true),
+            (moment, 35, true),
+            (moment, 40, true),
+            (moment, 64, false),
+            (&[1, 1, 2, 1, 1], 20, true),
+            (&[99, 99, 99, 99, 99, 99], 47, true),
         ] {
             let mut steps = vec![Step::Fixed(2); radices.len()];
             steps.insert(0, Step::Decimal);
@@ -450,9 +451,28 @@ mod tests {
                 });
                 let expected: Vec<_> = expected.collect();
                 let fits = expected.iter().all(|(digits, _)| digits.len() == DIGITS);
+                assert_eq!(fits, is_held, "{radices:?}");
                 assert_eq!(read(&conversion, &[&numbers]), fits.then_some(expected));
             });
         }
+    }
+
+    /// The largest first field, beside ten digits of others, has six digits.
+    #[test]
+    fn first_fields_of_more_digits_are_refused() {
+        let radices = [0, 13, 32, 24, 60, 60];
+        let steps: Vec<Step> = (0..6).map(|_| Step::Fixed(2)).collect();
+        let fields: Vec<(&Step, Radix)> =
+            steps.iter().zip(radices.map(Radix::new)).collect();
+        let slot = SlotNumbers::of(&fields).unwrap();
+        let conversion = Conversion::new(slot, 12, false).unwrap();
+        let rest: u64 = radices[1..].iter().product();
+        on_every_level(|| {
+            for first in [99, 100, 999_999, 1_000_000] {
+                let found = read(&conversion, &[&[first * rest, 5]]);
+                assert_eq!(found.is_some(), first < 1_000_000, "{first}");
+            }
+        });
     }
 
     #[test]

@@ -105,6 +105,7 @@ impl Text {
     /// codes, or `out` is too small; `lengths` and `out` then hold anything.
     #[inline]
     pub fn print(&self, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [u8]) -> Option<usize> {
+        self.has_slots(rows).then_some(())?;
         print(self, rows, lengths, out)
     }
 
@@ -125,19 +126,26 @@ impl Text {
     /// range; `out` then holds anything.
     #[inline]
     pub(crate) fn inline_views(&self, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
+        self.has_slots(rows).then_some(())?;
         inline_views(self, rows, out)
     }
 
     /// The bytes that [`print`](Self::print) would write.
     #[inline]
     pub fn printed_bytes(&self, rows: &TextRows<'_>) -> Option<usize> {
+        self.has_slots(rows).then_some(())?;
         printed_bytes(self, rows)
+    }
+
+    /// Whether there are numbers for every slot of every template.
+    fn has_slots(&self, rows: &TextRows<'_>) -> bool {
+        self.slots().all(|count| count <= rows.slots.len())
     }
 }
 
 dispatch! {
     fn print<>(text: &Text, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [u8]) -> Option<usize>
-        = print_base, avx2: print_wide, avx512: print_wide;
+        = print_base, avx2: print_avx2, avx512: print_avx512;
 }
 
 /// SSE2 has no shuffle of bytes; NEON has one.
@@ -148,29 +156,64 @@ fn print_base(
     lengths: &mut [u32],
     out: &mut [u8],
 ) -> Option<usize> {
+    // SAFETY: NEON is part of the architecture.
     #[cfg(target_arch = "aarch64")]
-    let printed = print_wide(text, rows, lengths, out);
+    let printed = unsafe { print_wide(text, rows, lengths, out) };
     #[cfg(not(target_arch = "aarch64"))]
     let printed = print_body(text, rows, lengths, out);
     printed
 }
 
-/// Prints by tiles where they print these rows.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-#[inline(always)]
-fn print_wide(
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn print_avx2(
     text: &Text,
     rows: &TextRows<'_>,
     lengths: &mut [u32],
     out: &mut [u8],
 ) -> Option<usize> {
+    // SAFETY: AVX2 is there.
+    unsafe { print_wide(text, rows, lengths, out) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
+)]
+#[inline]
+fn print_avx512(
+    text: &Text,
+    rows: &TextRows<'_>,
+    lengths: &mut [u32],
+    out: &mut [u8],
+) -> Option<usize> {
+    // SAFETY: AVX2 is there.
+    unsafe { print_wide(text, rows, lengths, out) }
+}
+
+/// Prints by tiles where they print these rows. Inlined, so that all of it has the instructions of the caller.
+///
+/// # Safety
+///
+/// The machine has AVX2 or NEON.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+unsafe fn print_wide(
+    text: &Text,
+    rows: &TextRows<'_>,
+    lengths: &mut [u32],
+    out: &mut [u8],
+) -> Option<usize> {
+    // SAFETY: the caller promises AVX2 or NEON.
+    let put = |digits: &_, tile: &_, place: &mut _| unsafe { put_tile(digits, tile, place) };
     if let Some(tiles) = text.tiles(rows, lengths.len()) {
-        match tiles.print(rows, lengths, out, put_tile) {
+        match tiles.print(rows, lengths, out, put) {
             Err(Stop::Unfit) => {}
             printed => return printed.ok(),
         }
     } else if let Some((template, short)) = text.short(rows, lengths.len()) {
-        match short.print(template, rows, lengths, out, put_tile) {
+        match short.print(template, rows, lengths, out, put) {
             Err(Stop::Unfit) => {}
             printed => return printed.ok(),
         }
@@ -223,14 +266,15 @@ fn print_body(
 
 dispatch! {
     fn inline_views<>(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize>
-        = views_base, avx2: views_wide, avx512: views_wide;
+        = views_base, avx2: views_avx2, avx512: views_avx512;
 }
 
 /// SSE2 has no shuffle of bytes; NEON has one.
 #[inline(always)]
 fn views_base(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
+    // SAFETY: NEON is part of the architecture.
     #[cfg(target_arch = "aarch64")]
-    return views_wide(text, rows, out);
+    return unsafe { tile_views(text.tiles(rows, out.len())?, rows, out) }.ok();
     #[cfg(not(target_arch = "aarch64"))]
     {
         let _ = (text, rows, out);
@@ -238,10 +282,22 @@ fn views_base(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usiz
     }
 }
 
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-#[inline(always)]
-fn views_wide(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
-    tile_views(text.tiles(rows, out.len())?, rows, out).ok()
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn views_avx2(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
+    // SAFETY: AVX2 is there.
+    unsafe { tile_views(text.tiles(rows, out.len())?, rows, out) }.ok()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(
+    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
+)]
+#[inline]
+fn views_avx512(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
+    // SAFETY: AVX2 is there.
+    unsafe { tile_views(text.tiles(rows, out.len())?, rows, out) }.ok()
 }
 
 dispatch! { fn printed_bytes(text: &Text, rows: &TextRows<'_>) -> Option<usize> = printed_bytes_body; }

@@ -6,8 +6,9 @@ use super::columns::{Byte, Tile};
 use super::numbers::{Stop, divide_by};
 use super::template::{Template, TextRows, WIDE};
 
-/// Fields of a row.
-pub(super) const FIELDS: usize = 4;
+/// Fields of a row, and bytes of the digits of each.
+const FIELDS: usize = 4;
+const FIELD_BYTES: usize = 4;
 /// Most digits of a field, and the first number that has more.
 const DIGITS: usize = 3;
 const TOO_LARGE: u32 = 1000;
@@ -31,7 +32,7 @@ impl Short {
             for (field, (literal, len)) in behind.iter().enumerate() {
                 left /= DIGITS;
                 let digits = k / left % DIGITS + 1;
-                let places = (FIELDS * field..).take(DIGITS).skip(DIGITS - digits);
+                let places = (FIELD_BYTES * field..).take(DIGITS).skip(DIGITS - digits);
                 bytes.extend(places.map(|place| Byte::Digit(place as u8)));
                 let literal = literal.to_le_bytes().into_iter().take(usize::from(*len));
                 bytes.extend(literal.map(Byte::Literal));

@@ -415,9 +415,13 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
 }
 
 /// Makes views of rows by tiles.
+///
+/// # Safety
+///
+/// The machine has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn tile_views(
+pub(super) unsafe fn tile_views(
     tiles: &Tiles,
     rows: &TextRows<'_>,
     out: &mut [u128],
@@ -427,8 +431,8 @@ pub(super) fn tile_views(
         _mm_storeu_si128,
     };
     tiles.views(rows, out, |digits, tile, length, place| {
-        // SAFETY: only the kernels of AVX2 and AVX-512 make views; each load and the store take the 16 bytes of an array, or
-        // of the view.
+        // SAFETY: the caller promises AVX2; each load takes the 16 bytes of an array, the store those of the
+        // view.
         unsafe {
             let digits = _mm_loadu_si128(digits.as_ptr().cast());
             let control = _mm_loadu_si128(tile.control.as_ptr().cast());
@@ -442,9 +446,13 @@ pub(super) fn tile_views(
 }
 
 /// Makes views of rows by tiles.
+///
+/// # Safety
+///
+/// NEON is part of the architecture.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
-pub(super) fn tile_views(
+pub(super) unsafe fn tile_views(
     tiles: &Tiles,
     rows: &TextRows<'_>,
     out: &mut [u128],
@@ -465,11 +473,15 @@ pub(super) fn tile_views(
 }
 
 /// Puts the bytes of a tile, made out of 16 digits.
+///
+/// # Safety
+///
+/// The machine has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(super) fn put_tile(digits: &[u64; 2], tile: &Tile, place: &mut [u8; WIDE]) {
+pub(super) unsafe fn put_tile(digits: &[u64; 2], tile: &Tile, place: &mut [u8; WIDE]) {
     use std::arch::x86_64::{_mm_loadu_si128, _mm_or_si128, _mm_shuffle_epi8, _mm_storeu_si128};
-    // SAFETY: only the kernels of AVX2 and AVX-512 put tiles; each load and the store take the 16 bytes of an array.
+    // SAFETY: the caller promises AVX2; each load and the store take the 16 bytes of an array.
     unsafe {
         let digits = _mm_loadu_si128(digits.as_ptr().cast());
         let control = _mm_loadu_si128(tile.control.as_ptr().cast());
@@ -480,9 +492,13 @@ pub(super) fn put_tile(digits: &[u64; 2], tile: &Tile, place: &mut [u8; WIDE]) {
 }
 
 /// Puts the bytes of a tile, made out of 16 digits.
+///
+/// # Safety
+///
+/// NEON is part of the architecture.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
-pub(super) fn put_tile(digits: &[u64; 2], tile: &Tile, place: &mut [u8; WIDE]) {
+pub(super) unsafe fn put_tile(digits: &[u64; 2], tile: &Tile, place: &mut [u8; WIDE]) {
     use std::arch::aarch64::{vld1q_u8, vorrq_u8, vqtbl1q_u8, vst1q_u8};
     // SAFETY: NEON is part of the architecture; each load and the store take the 16 bytes of an array.
     unsafe {

@@ -317,34 +317,33 @@ fn long_rows_have_their_lengths() {
     });
 }
 
-/// Small numbers with few bytes between them, and now and then a large one.
+/// Small numbers with few bytes between them, each of a slot of its own, or all of one: a row of up to 16
+/// bytes has a tile of its own.
 #[test]
 fn addresses_agree_with_the_scalar_twin() {
+    let literal = |len: usize| Piece::Literal(vec![b'.'; len]);
     on_every_level(|| {
         let mut rng = Rng(0xadd2);
-        for round in 0..60 {
-            let between = (0..4).map(|i| Piece::Literal(vec![b'.'; (round + i) % 5]));
-            let pieces: Vec<Piece> = between.flat_map(|dots| [Piece::Decimal, dots]).collect();
-            // Every slot has a field, or one has all.
+        for round in 0..120 {
             let is_joined = round % 2 == 1;
-            let radix = if is_joined { 256 } else { 0 };
-            let radices = [0, radix, radix, radix];
-            let text = Text::new(&[(pieces.clone(), radices.to_vec())]).unwrap();
-            let row = |rng: &mut Rng| -> Vec<u64> {
-                let most = |field, rng: &mut Rng| match rng.below(50 + 200 * usize::from(is_joined))
-                {
-                    0 if field == 0 || !is_joined => 100_000,
-                    _ => {
-                        if is_joined {
-                            256
-                        } else {
-                            1000
-                        }
-                    }
-                };
-                (0..4).map(|field| rng.next() % most(field, rng)).collect()
+            let between = match round % 6 {
+                0..2 => [1, 1, 1, 0],
+                2 | 3 => [0, 2, 2, 0],
+                _ => [round % 5, 3, 0, 1],
             };
-            let rows: Vec<Vec<u64>> = (0..rng.below(300)).map(|_| row(&mut rng)).collect();
+            let pieces = between.map(|len| [Piece::Decimal, literal(len)]).concat();
+            let radix = if is_joined { 256 } else { 0 };
+            let text = Text::new(&[(pieces.clone(), vec![0, radix, radix, radix])]).unwrap();
+            let is_tile = between.iter().sum::<usize>() <= 4;
+            assert_eq!(Short::new(&text.templates[0]).is_some(), is_tile);
+            // Most rows have fields below the bound; of every fourth text one may have any field.
+            let most = if is_joined { 256 } else { 1000 };
+            let mut rows: Vec<Vec<u64>> = (0..rng.below(300))
+                .map(|_| (0..4).map(|_| rng.next() % most).collect())
+                .collect();
+            if let Some(row) = rows.get_mut(100).filter(|_| round % 4 > 1) {
+                row[0] = [999, 1000, (1 << 8) - 1, 1 << 8, 100_000][rng.below(5)];
+            }
             let joined = |row: &Vec<u64>| row.iter().fold(0, |all, field| all * 256 + field);
             let slots: Vec<Vec<u64>> = if is_joined {
                 vec![rows.iter().map(joined).collect()]
@@ -353,17 +352,38 @@ fn addresses_agree_with_the_scalar_twin() {
                 (0..4).map(slot).collect()
             };
             let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
-            let expected: Vec<String> = rows
-                .iter()
-                .map(|row| scalar(&pieces, row).unwrap())
-                .collect();
+            let expected: Option<Vec<String>> =
+                rows.iter().map(|row| scalar(&pieces, row)).collect();
             let rows = TextRows {
                 codes: &vec![1; rows.len()],
                 slots: &slots,
                 others: &BytesDict::new(&[0], b"").unwrap(),
                 first_other: 0,
             };
-            agree(&text, &rows, &expected);
+            agree(&text, &rows, &expected.unwrap());
+        }
+    });
+}
+
+/// Text of short fields from rows that lack a slot, or numbers of one.
+#[test]
+fn slots_that_are_not_there_are_refused() {
+    let dot = || Piece::Literal(vec![b'.']);
+    let pieces = [0; 4].map(|_| [Piece::Decimal, dot()]).concat();
+    let text = Text::new(&[(pieces, vec![0; 4])]).unwrap();
+    let (numbers, others) = ([7; 20], BytesDict::new(&[0], b"").unwrap());
+    let all = [&numbers[..]; 4];
+    let short = [&numbers[..], &numbers[..], &numbers[..19], &numbers[..]];
+    on_every_level(|| {
+        for (slots, expected) in [(&all[..], Some(160)), (&all[..3], None), (&short[..], None)] {
+            let rows = TextRows {
+                codes: &[1; 20],
+                slots,
+                others: &others,
+                first_other: 0,
+            };
+            assert_eq!(text.print(&rows, &mut [0; 20], &mut [0; 2000]), expected);
+            assert_eq!(text.printed_bytes(&rows), expected);
         }
     });
 }
