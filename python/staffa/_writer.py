@@ -31,7 +31,7 @@ class WriteSummary:
     rows: int
     row_groups: int
     arrow_bytes: int
-    """The table's size in memory, as Arrow."""
+    """Bytes of the rows in Arrow memory; values of a dictionary count once per row at most, each as the mean of all."""
     file_bytes: int
 
 

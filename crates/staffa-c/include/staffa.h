@@ -535,7 +535,7 @@ typedef struct StaffaWriteSummary {
    */
   uint64_t row_groups;
   /**
-   * Bytes the table took in Arrow memory.
+   * Bytes of the rows in Arrow memory.
    */
   uint64_t arrow_bytes;
   /**

@@ -109,6 +109,7 @@ macro_rules! conformance {
         }
     };
 }
+pub use arrow::arrow_bytes;
 use conformance;
 pub use encode::{Access, Profile};
 pub use encodings::edition::Edition;

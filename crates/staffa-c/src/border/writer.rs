@@ -59,7 +59,7 @@ pub struct StaffaWriteSummary {
     pub rows: u64,
     /// Row groups.
     pub row_groups: u64,
-    /// Bytes the table took in Arrow memory.
+    /// Bytes of the rows in Arrow memory.
     pub arrow_bytes: u64,
     /// Bytes of the file.
     pub file_bytes: u64,

@@ -2,8 +2,7 @@
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-
-use crate::terminal::progress::arrow_bytes;
+use staffa::arrow_bytes;
 
 /// A table in memory.
 pub(crate) struct TableInMemory {

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
-use staffa::Profile;
+use staffa::{Profile, arrow_bytes};
 
 use super::write_options::profile_parser;
 use crate::bench::{Figures, Measured, TableInMemory, Variant, clock_name, measure};
@@ -14,7 +14,7 @@ use crate::formats::ReadOptions;
 use crate::formats::scan::{ScanOptions, SelectOptions};
 use crate::print::{print_json, standard_output};
 use crate::terminal::interrupt;
-use crate::terminal::progress::{Progress, arrow_bytes};
+use crate::terminal::progress::Progress;
 use crate::terminal::text::Align::{Left, Right};
 use crate::terminal::text::{bytes, counted, faster, grid, percent, smaller};
 

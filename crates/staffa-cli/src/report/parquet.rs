@@ -6,12 +6,12 @@ use std::thread;
 
 use arrow_array::RecordBatch;
 use parquet::arrow::ArrowWriter;
-use staffa::File;
+use staffa::{File, arrow_bytes};
 
 use crate::bench::{Variant, parquet_writer};
 use crate::error::{Failure, Result};
 use crate::terminal::interrupt;
-use crate::terminal::progress::{Progress, arrow_bytes};
+use crate::terminal::progress::Progress;
 
 /// The sizes of the table as Parquet.
 pub(crate) enum ParquetSizes {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use arrow_array::{Array, RecordBatch};
+use arrow_array::RecordBatch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use staffa::arrow_bytes;
 
 use super::text;
 
@@ -144,21 +145,6 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.finish();
     }
-}
-
-/// Bytes of the values, offsets and validity of a batch; buffers count only within its slice.
-pub(crate) fn arrow_bytes(batch: &RecordBatch) -> u64 {
-    let size = |column: &dyn Array| {
-        column
-            .to_data()
-            .get_slice_memory_size()
-            .unwrap_or(column.get_array_memory_size())
-    };
-    batch
-        .columns()
-        .iter()
-        .map(|column| size(column) as u64)
-        .sum()
 }
 
 /// `40 ms`, `0.4 s`, `12 s`, `3 min 20 s`.

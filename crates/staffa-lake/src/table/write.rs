@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch, StringArray, UInt64Array};
 use arrow_cast::{CastOptions, cast_with_options};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
 use arrow_select::take::take_record_batch;
-use staffa::{Error, Result, SortKey, WriteOptions};
+use staffa::{Error, Result, SortKey, WriteOptions, arrow_bytes};
 
 use super::folder::Folder;
 use super::hive::{NULL_KEY, encode};
@@ -162,7 +162,7 @@ impl TableWriter {
     /// Adds rows. Rows keep their order within a partition.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let rows = batch.project(&self.stored)?;
-        let bytes_per_row = bytes_of(&rows)? / rows.num_rows().max(1) as u64;
+        let bytes_per_row = arrow_bytes(&rows) / rows.num_rows().max(1) as u64;
         if self.keys.is_empty() {
             return self.write_rows("", rows, bytes_per_row);
         }
@@ -272,15 +272,6 @@ impl TableWriter {
         self.summary.files = self.staged.finish()?;
         Ok(self.summary)
     }
-}
-
-/// Bytes of the rows of a batch, without those of buffers that they share.
-fn bytes_of(rows: &RecordBatch) -> Result<u64> {
-    let bytes = rows
-        .columns()
-        .iter()
-        .map(|column| column.to_data().get_slice_memory_size());
-    Ok(bytes.sum::<Result<usize, ArrowError>>()? as u64)
 }
 
 /// Rows with these ascending numbers; neighbours are not copied.

@@ -3,6 +3,7 @@
 //! `ArrayData::get_slice_memory_size` counts all items that a slice of lists shares with its array,
 //! all values of a dictionary and all runs, and no contents of views.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -10,15 +11,33 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     BinaryViewType, ByteViewType, Int16Type, Int32Type, Int64Type, RunEndIndexType, StringViewType,
 };
-use arrow_array::{Array, ArrayRef, OffsetSizeTrait};
-use arrow_data::MAX_INLINE_VIEW_LEN;
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch};
+use arrow_data::{ArrayData, MAX_INLINE_VIEW_LEN};
 use arrow_schema::DataType;
+
+/// Views that are looked at to learn the bytes of one of them: the mean of more is that of their buffers.
+const LOOKED_AT: usize = 8;
+
+/// Bytes of the rows of a batch in Arrow memory, as [`WriteSummary::arrow_bytes`](crate::WriteSummary::arrow_bytes)
+/// has them: buffers count within the slice that the batch is of them, the values of a dictionary at most once per
+/// row, each as the mean of all; strings of views and items of list views count for each row that has them.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use arrow_array::{Int64Array, RecordBatch};
+/// let numbers = Arc::new(Int64Array::from_iter_values(0..1000));
+/// let batch = RecordBatch::try_from_iter([("n", numbers as _)]).unwrap();
+/// assert_eq!(staffa::arrow_bytes(&batch.slice(300, 10)), 80);
+/// ```
+pub fn arrow_bytes(batch: &RecordBatch) -> u64 {
+    sum(batch.columns().iter().map(|column| memory_of_rows(column))) as u64
+}
 
 /// Bytes of the rows of an array: offsets, views, contents and validity; of a dictionary the keys,
 /// and its values at most once per row.
 ///
 /// Linear in the rows for views, list views and what lies below them; else constant per buffer.
-pub(crate) fn memory_of_rows(array: &dyn Array) -> usize {
+fn memory_of_rows(array: &dyn Array) -> usize {
     let bytes = match array.data_type() {
         DataType::Utf8View => view_bytes::<StringViewType>(array),
         DataType::BinaryView => view_bytes::<BinaryViewType>(array),
@@ -75,9 +94,34 @@ fn sum(bytes: impl Iterator<Item = usize>) -> usize {
 fn memory_of_some(values: &ArrayRef, range: Range<usize>, count: usize) -> usize {
     let end = range.end.min(values.len());
     let start = range.start.min(end);
-    let bytes = memory_of_rows(&values.slice(start, end - start));
-    let bytes = bytes as u128 * count as u128 / (end - start).max(1) as u128;
+    let (bytes, all) = if end - start > LOOKED_AT * count && has_views(values.data_type()) {
+        (values.get_buffer_memory_size(), values.len())
+    } else {
+        (
+            memory_of_rows(&values.slice(start, end - start)),
+            end - start,
+        )
+    };
+    let bytes = bytes as u128 * count as u128 / all.max(1) as u128;
     usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+/// Whether bytes of such values are known row by row alone.
+fn has_views(ty: &DataType) -> bool {
+    match ty {
+        DataType::Utf8View
+        | DataType::BinaryView
+        | DataType::ListView(_)
+        | DataType::LargeListView(_) => true,
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _)
+        | DataType::RunEndEncoded(_, field) => has_views(field.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_views(field.data_type())),
+        DataType::Dictionary(_, values) => has_views(values),
+        _ => false,
+    }
 }
 
 /// Views, and the contents that do not stand in them.
@@ -85,10 +129,10 @@ fn view_bytes<T: ByteViewType>(array: &dyn Array) -> usize {
     let Some(views) = array.as_byte_view_opt::<T>() else {
         return 0;
     };
-    let contents = views.views().iter().map(|view| {
+    let contents = views.views().iter().enumerate().map(|(row, view)| {
         let length = *view as u32;
-        let is_inline = length <= MAX_INLINE_VIEW_LEN;
-        if is_inline { 0 } else { length as usize }
+        let has_contents = length > MAX_INLINE_VIEW_LEN && !views.is_null(row);
+        if has_contents { length as usize } else { 0 }
     });
     sum(contents).saturating_add(size_of_val::<[u128]>(views.views()))
 }
@@ -134,6 +178,69 @@ fn run_bytes<E: RunEndIndexType>(array: &dyn Array) -> usize {
     let count = runs.get_end_physical_index().saturating_sub(first) + 1;
     let values = memory_of_some(runs.values(), first..first + count, count);
     values.saturating_add(count * size_of::<E::Native>())
+}
+
+/// Dictionaries of the batches that wait for their row group: each batch may keep one of its own in memory.
+#[derive(Default)]
+pub(crate) struct Dictionaries {
+    /// By the addresses of their values.
+    seen: HashSet<usize>,
+}
+
+impl Dictionaries {
+    /// Bytes of the dictionaries of a batch that those before it do not have; of the first batch 0.
+    pub(crate) fn new_bytes(&mut self, batch: &RecordBatch) -> usize {
+        let is_first = self.seen.is_empty();
+        let mut bytes = 0usize;
+        let columns = batch.columns().iter();
+        for column in columns.filter(|column| has_dictionary(column.data_type())) {
+            each_dictionary(&column.to_data(), &mut |values| {
+                if self.seen.insert(address(values)) && !is_first {
+                    bytes = bytes.saturating_add(values.get_buffer_memory_size());
+                }
+            });
+        }
+        bytes
+    }
+
+    /// Forgets them: the batches are gone.
+    pub(crate) fn clear(&mut self) {
+        self.seen.clear();
+    }
+}
+
+fn has_dictionary(ty: &DataType) -> bool {
+    match ty {
+        DataType::Dictionary(..) => true,
+        DataType::List(field)
+        | DataType::LargeList(field)
+        | DataType::ListView(field)
+        | DataType::LargeListView(field)
+        | DataType::FixedSizeList(field, _)
+        | DataType::Map(field, _)
+        | DataType::RunEndEncoded(_, field) => has_dictionary(field.data_type()),
+        DataType::Struct(fields) => fields.iter().any(|field| has_dictionary(field.data_type())),
+        _ => false,
+    }
+}
+
+/// Calls `each` with the values of every dictionary in an array.
+fn each_dictionary(data: &ArrayData, each: &mut impl FnMut(&ArrayData)) {
+    if let (DataType::Dictionary(..), [values]) = (data.data_type(), data.child_data()) {
+        each(values);
+    }
+    data.child_data()
+        .iter()
+        .for_each(|child| each_dictionary(child, each));
+}
+
+/// Where the first buffer of an array stands; 0 without any.
+fn address(data: &ArrayData) -> usize {
+    let own = data.buffers().first();
+    own.map_or_else(
+        || data.child_data().first().map_or(0, address),
+        |buffer| buffer.as_ptr() as usize,
+    )
 }
 
 #[cfg(test)]

@@ -36,7 +36,8 @@ pub(crate) use build::boolean_buffer;
 pub(crate) use concat::{batch_of, concat, join_column, no_column, surely_join};
 pub(crate) use domain::Domain;
 pub(crate) use layout::{Layout, Leaf, Node, unknown_column};
-pub(crate) use memory::memory_of_rows;
+pub(crate) use memory::Dictionaries;
+pub use memory::arrow_bytes;
 pub(crate) use shred::{shred, shred_columns};
 pub(crate) use take::take;
 

@@ -15,7 +15,7 @@ use super::plan::Plan;
 use super::remembered::Remembered;
 use super::row_group::{self, EncodedRowGroup};
 use super::summary::LeafSummary;
-use crate::arrow::{Leaf, concat, memory_of_rows};
+use crate::arrow::{Dictionaries, Leaf, arrow_bytes, concat};
 use crate::encode::Access;
 use crate::error::{Error, Result};
 use crate::format::{
@@ -37,8 +37,8 @@ struct Pending {
 
 impl Pending {
     /// A batch of so many bytes.
-    fn new(batch: RecordBatch, bytes: usize, joins: u32) -> Self {
-        let is_small = bytes < batch.num_columns() * SMALL_ARRAY;
+    fn new(batch: RecordBatch, bytes: u64, joins: u32) -> Self {
+        let is_small = bytes < (batch.num_columns() * SMALL_ARRAY) as u64;
         let joins = is_small.then_some(joins);
         Self { batch, joins }
     }
@@ -51,7 +51,9 @@ pub(super) struct Encoder<W> {
     position: u64,
     pending: Vec<Pending>,
     pending_rows: usize,
+    /// Of their rows, and of the dictionaries that they keep in memory beside the first.
     pending_bytes: usize,
+    dictionaries: Dictionaries,
     /// The column index of every leaf, as it will be written.
     indexes: Vec<Vec<u8>>,
     /// Places of the column indexes that are written.
@@ -81,6 +83,7 @@ impl<W: Write + Send> Encoder<W> {
             pending: Vec::new(),
             pending_rows: 0,
             pending_bytes: 0,
+            dictionaries: Dictionaries::default(),
             indexes: vec![Vec::new(); leaves],
             index_entries: Vec::new(),
             leaf_summaries: vec![LeafSummary::default(); leaves],
@@ -117,10 +120,10 @@ impl<W: Write + Send> Encoder<W> {
         }
         self.plan.sort_check.push(batch)?;
         let bytes = arrow_bytes(batch);
-        self.summary.arrow_bytes += bytes as u64;
+        self.summary.arrow_bytes += bytes;
         self.pending.push(Pending::new(batch.clone(), bytes, 0));
         self.pending_rows += batch.num_rows();
-        self.pending_bytes += bytes;
+        self.pending_bytes += bytes as usize + self.dictionaries.new_bytes(batch);
         self.join_small()?;
         while self.pending_rows >= self.full_rows() {
             let rows = self.full_rows();
@@ -206,6 +209,7 @@ impl<W: Write + Send> Encoder<W> {
         self.pending_bytes = (self.pending_bytes as u128 * (self.pending_rows - rows) as u128
             / self.pending_rows.max(1) as u128) as usize;
         self.pending_rows -= rows;
+        self.dictionaries.clear();
         // Dictionaries that do not fit into one: each batch becomes a row group of its own.
         let schema = &self.plan.schema;
         let groups = self.plan.threads.run(|| join(schema, group))?;
@@ -416,12 +420,4 @@ fn summarise(chunks: &[EncodedChunk], leaf: usize, summary: &mut LeafSummary) ->
     let sources: Vec<u32> = own.references.iter().map(|leaf| *leaf as u32).collect();
     summary.add_sources(&sources);
     Ok(())
-}
-
-/// Bytes that the rows of a batch take in Arrow memory.
-fn arrow_bytes(batch: &RecordBatch) -> usize {
-    let columns = batch.columns().iter();
-    columns.fold(0, |bytes, column| {
-        bytes.saturating_add(memory_of_rows(column))
-    })
 }

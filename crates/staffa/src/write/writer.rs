@@ -184,7 +184,7 @@ pub struct WriteSummary {
     pub rows: u64,
     /// Row groups of the file.
     pub row_groups: usize,
-    /// Bytes the table took in Arrow memory.
+    /// Bytes of its rows in Arrow memory: see [`arrow_bytes`](crate::arrow_bytes).
     pub arrow_bytes: u64,
     /// Bytes of the file.
     pub file_bytes: u64,

@@ -272,6 +272,41 @@ fn many_small_batches_become_one_row_group() {
 }
 
 #[test]
+fn dictionaries_that_wait_in_memory_fill_a_row_group() {
+    let dictionary = |first: i64| -> ArrayRef {
+        let values = (first..first + 5000).map(|i| format!("a value of some length, {i}"));
+        Arc::new(StringArray::from_iter_values(values))
+    };
+    let batch = |values: ArrayRef| {
+        let keys = Int32Array::from_iter_values(0..100);
+        table(vec![Arc::new(DictionaryArray::new(keys, values))])
+    };
+    let shared = dictionary(0);
+    let batches = [
+        (0..40).map(|_| batch(shared.clone())).collect::<Vec<_>>(),
+        (0..40).map(|i| batch(dictionary(i))).collect(),
+    ];
+    // Each of some 200 KB, of which 100 rows have 3 KB.
+    let row_groups = batches.map(|batches| {
+        let options = WriteOptions::new().row_group_bytes(1 << 20);
+        let mut writer = Writer::new(Vec::new(), batches[0].schema(), options).unwrap();
+        batches
+            .iter()
+            .for_each(|batch| writer.write(batch).unwrap());
+        let (bytes, summary) = writer.into_parts().unwrap();
+        assert!(
+            (100_000..200_000).contains(&summary.arrow_bytes),
+            "{summary:?}"
+        );
+        let read = read(File::from_bytes(bytes).unwrap().scan());
+        assert_eq!(column(&read, 0), column(&batches, 0));
+        summary.row_groups
+    });
+    assert_eq!(row_groups[0], 1);
+    assert!((6..=20).contains(&row_groups[1]), "{row_groups:?}");
+}
+
+#[test]
 fn without_verification_the_bytes_are_the_same() {
     let mut options = sized(300, 64);
     options.verify = false;

@@ -462,8 +462,7 @@ mod tests {
     fn first_fields_of_more_digits_are_refused() {
         let radices = [0, 13, 32, 24, 60, 60];
         let steps: Vec<Step> = (0..6).map(|_| Step::Fixed(2)).collect();
-        let fields: Vec<(&Step, Radix)> =
-            steps.iter().zip(radices.map(Radix::new)).collect();
+        let fields: Vec<(&Step, Radix)> = steps.iter().zip(radices.map(Radix::new)).collect();
         let slot = SlotNumbers::of(&fields).unwrap();
         let conversion = Conversion::new(slot, 12, false).unwrap();
         let rest: u64 = radices[1..].iter().product();
