@@ -7,6 +7,7 @@ disjunction of them. A field of a struct stands behind a point: `address.city = 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from decimal import Decimal
@@ -70,7 +71,11 @@ class _Columns:
             return self._field(parts)[1].is_null()
         name, value = parts
         if kind == "in" and value:
-            # As in SQL a NULL is neither in a list nor not in it: pyarrow's `~isin` would keep it.
+            # As in SQL a NULL is neither in a list nor not in it, and no value is surely not in a list with a NULL:
+            # pyarrow's `~isin` would keep both.
+            known = [each for each in value if each is not None]
+            if len(known) < len(value):
+                return self.condition(name, kind, known) | pc.scalar(pa.scalar(None, pa.bool_()))
             unknown = self._field(name)[1].is_null() & self.condition(name, "==", value[0])
             return self.condition(name, kind, value) | unknown
         return self.condition(name, kind, value)
@@ -84,8 +89,10 @@ class _Columns:
             if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
                 raise InvalidArgumentError(f"filter: column {name!r} is {operator} a list of values, found {value!r}")
             literals = [self._literal(name, data_type, each) for each in value]
-            found = field.isin(pa.array([each.as_py() for each in literals], _value_type(data_type)))
+            found = field.isin(_equals(literals, _value_type(data_type)))
             return ~found if operator == "not in" else found
+        if pa.types.is_dictionary(data_type):
+            field = field.cast(data_type.value_type)
         if operator in ("starts_with", "contains", "like"):
             pattern = value.encode() if _is_binary(data_type) else value
             call = {"starts_with": pc.starts_with, "contains": pc.match_substring, "like": pc.match_like}[operator]
@@ -93,6 +100,7 @@ class _Columns:
         if operator == "ilike":
             return pc.match_like(field, value, ignore_case=True)
         literal = self._literal(name, data_type, value)
+        operator = _OPERATORS.get(operator, operator)
         comparisons = {
             "==": field.__eq__,
             "!=": field.__ne__,
@@ -101,9 +109,14 @@ class _Columns:
             ">": field.__gt__,
             ">=": field.__ge__,
         }
-        compare = comparisons.get(_OPERATORS.get(operator, operator))
+        sides = _sides(field, _value_type(data_type), literal)
+        if sides is not None and operator in comparisons:
+            below, above = sides
+            whole = {"==": below & above, "!=": below | above, "<": below, "<=": below}
+            return whole.get(operator, above)
+        compare = comparisons.get(operator)
         if compare is None:
-            known = ", ".join([*comparisons, "in", "not in"])
+            known = ", ".join([*comparisons, "in", "not in", "like", "ilike"])
             raise InvalidArgumentError(f"filter: unknown operator {operator!r}; there are {known}")
         return compare(literal)
 
@@ -135,25 +148,113 @@ class _Columns:
             return value
         data_type = _value_type(data_type)
         try:
-            if value is None:
-                return pa.scalar(None, data_type)
-            if isinstance(value, float) and pa.types.is_decimal(data_type):
-                # The shortest decimal that reads as the float: 0.1 means a tenth.
-                return pa.scalar(Decimal(repr(value)))
-            if isinstance(value, Integral) and not isinstance(value, bool) and pa.types.is_decimal(data_type):
-                # pyarrow gives a whole number 19 digits, and then has no room for the scale of the column.
-                return pa.scalar(Decimal(int(value)))
-            if isinstance(value, str) and _is_binary(data_type):
-                return pa.scalar(value.encode(), data_type)
-            if isinstance(value, str) and pa.types.is_decimal(data_type):
-                return pa.scalar(Decimal(value))
-            if isinstance(value, str) and pa.types.is_temporal(data_type):
-                return _time(value, data_type)
-            return pa.scalar(value)
-        except (pa.ArrowException, ArithmeticError, ValueError) as error:
+            literal = _converted(data_type, value)
+        except (pa.ArrowException, ArithmeticError, TypeError, ValueError) as error:
             raise InvalidArgumentError(
                 f"filter: column {name!r} of type {data_type} cannot be compared with {value!r}: {error}"
             ) from error
+        expected, found = _kind(data_type), _kind(literal.type)
+        if expected and found and expected != found:
+            raise InvalidArgumentError(
+                f"filter: column {name!r} of type {data_type} cannot be compared with {value!r}: a {expected} expected"
+            )
+        return literal
+
+
+def _sides(
+    field: pc.Expression, data_type: pa.DataType, literal: pa.Scalar
+) -> tuple[pc.Expression, pc.Expression] | None:
+    """Whether whole numbers are below, or above, a number that is none of them; `None` for another literal.
+
+    pyarrow compares in floating point, and refuses large whole numbers; of 64 bits without a sign it refuses large ones
+    beside a negative literal.
+    """
+    number = literal.as_py() if pa.types.is_integer(data_type) else None
+    is_unsigned = pa.types.is_uint64(data_type)
+    if isinstance(number, (float, Decimal)) and -(2**63) <= number < 2**63:
+        number = math.floor(number)
+    elif not isinstance(number, int) or (number >= 0 if is_unsigned else number < 2**63):
+        return None
+    zero = pa.scalar(0, data_type)
+    if is_unsigned and number < 0:
+        return field < zero, field >= zero
+    if number >= 2**63:
+        return (field < zero) | (field >= zero), (field < zero) & (field >= zero)
+    below = pa.scalar(number, data_type if is_unsigned else pa.int64())
+    return field <= below, field > below
+
+
+def _converted(data_type: pa.DataType, value: Any) -> pa.Scalar:
+    """A value to compare with a column of this type; errors are those of pyarrow and Python."""
+    if value is None:
+        return pa.scalar(None, data_type)
+    if isinstance(value, float) and pa.types.is_decimal(data_type):
+        # The shortest decimal that reads as the float: 0.1 means a tenth.
+        return pa.scalar(Decimal(repr(value)))
+    if isinstance(value, (float, Decimal)) and pa.types.is_integer(data_type) and -(2**63) <= value < 2**64:
+        value = int(value) if value == int(value) else value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        if pa.types.is_decimal(data_type):
+            # pyarrow gives a whole number 19 digits, and then has no room for the scale of the column.
+            return pa.scalar(Decimal(int(value)))
+        if pa.types.is_uint64(data_type) and int(value) >= 0:
+            return pa.scalar(int(value), data_type)
+    if isinstance(value, str) and _is_binary(data_type):
+        return pa.scalar(value.encode(), data_type)
+    if isinstance(value, str) and pa.types.is_decimal(data_type):
+        return pa.scalar(Decimal(value))
+    if isinstance(value, str) and pa.types.is_temporal(data_type):
+        return _time(value, data_type)
+    return pa.scalar(value)
+
+
+def _equals(literals: list[pa.Scalar], data_type: pa.DataType) -> pa.Array:
+    """The values of a type that equal one of the literals: none for 1.5 among whole numbers.
+
+    >>> _equals([pa.scalar(1.5), pa.scalar(2.0), pa.scalar(2**40)], pa.int32()).to_pylist()
+    [2]
+    """
+    import pyarrow.compute as pc
+
+    by_type: dict[pa.DataType, list[Any]] = {}
+    for literal in literals:
+        by_type.setdefault(literal.type, []).append(literal.as_py())
+    found = [_exact(pa.array(values, own), data_type) for own, values in by_type.items()]
+    equal = pa.concat_arrays(found) if found else pa.array([], data_type)
+    if pa.types.is_floating(data_type):
+        # Both zeros equal a zero.
+        zeros = equal.filter(pc.equal(equal, pa.scalar(0.0, data_type)))
+        equal = pa.concat_arrays([equal, pc.negate(zeros)])
+    return equal
+
+
+def _exact(values: pa.Array, data_type: pa.DataType) -> pa.Array:
+    """Those of the values that a type has, in the type."""
+    import pyarrow.compute as pc
+
+    if values.type == data_type:
+        return values
+    try:
+        near = values.cast(data_type)
+        # pyarrow rounds doubles to floats, and cuts the time off a date.
+        return near.filter(pc.fill_null(pc.equal(near.cast(values.type), values), True))
+    except pa.ArrowInvalid:
+        if len(values) == 1:
+            return pa.array([], data_type)
+        return pa.concat_arrays([_exact(values[at : at + 1], data_type) for at in range(len(values))])
+
+
+def _kind(data_type: pa.DataType) -> str | None:
+    """What values of a type are, where they are compared with others of their kind alone."""
+    kinds = {
+        "number": (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal),
+        "text": (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+        "true or false": (pa.types.is_boolean,),
+        "date or timestamp": (pa.types.is_date, pa.types.is_timestamp),
+        "time": (pa.types.is_time,),
+        "duration": (pa.types.is_duration,),
+    }
+    return next((kind for kind, tests in kinds.items() if any(test(data_type) for test in tests)), None)
 
 
 def _first_name(path: str, names: list[str]) -> tuple[str, str | None]:
@@ -203,6 +304,16 @@ def _time(text: str, data_type: pa.DataType) -> pa.Scalar:
             return pc.assume_timezone(pa.scalar(text).cast(plain), data_type.tz)
         except pa.ArrowInvalid:
             pass
+    if pa.types.is_time(data_type):
+        nanoseconds = pa.scalar(f"1970-01-01T{text}").cast(pa.timestamp("ns")).cast(pa.time64("ns"))
+        exact = _equals([nanoseconds], data_type)
+        return exact[0] if len(exact) else nanoseconds
+    if pa.types.is_timestamp(data_type) and data_type.tz is None:
+        # Without a zone in the column, an offset is one from UTC.
+        try:
+            return pa.scalar(text).cast(data_type)
+        except pa.ArrowInvalid:
+            return pa.scalar(text).cast(pa.timestamp(data_type.unit, "UTC")).cast(data_type)
     return pa.scalar(text).cast(data_type)
 
 

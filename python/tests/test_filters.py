@@ -59,6 +59,8 @@ TEXTS = {
     "b starts with 'a'": pc.starts_with(F("b"), b"a"),
     "c = 'u'": F("c") == "u",
     "c in ('u', 'w')": F("c").isin(["u", "w"]),
+    "c like 'u%'": pc.match_like(F("c").cast(pa.string()), "u%"),
+    "t >= '2024-02-29T12:00:00Z'": F("t") >= dt.datetime(2024, 2, 29, 12),
 }
 LISTS: list[tuple[Any, Any]] = [
     ([("m", "<", np.int64(9))], F("m") < Decimal(9)),
@@ -137,6 +139,11 @@ def test_expressions_of_bytes_that_are_no_text(name: str, path: Path) -> None:
         ([("i", "~", 1)], "unknown operator '~'"),
         ([("i", 1)], r"conditions \(column, operator, value\)"),
         ([("i", "in", 5)], "in a list of values, found 5"),
+        ([("i", "in", ["x"])], "column 'i' of type int64 cannot be compared with 'x': a number expected"),
+        ("s in (1)", "column 's' of type string cannot be compared with 1: a text expected"),
+        ("s > 5", "column 's' of type string cannot be compared with 5: a text expected"),
+        ([("t", ">", np.datetime64("2013-12-31"))], "column 't' of type timestamp.* cannot be compared with"),
+        ([("i", "=", 2**64)], "column 'i' of type int64 cannot be compared with 18446744073709551616"),
         ([["i", "=", 1]], "conditions"),
     ],
 )
@@ -176,9 +183,53 @@ def test_fields_of_structs(way: str, filter: Any, expected: list[int], path: Pat
     assert WAYS[way](path, filter)["i"].to_pylist() == expected
 
 
+MOMENT = dt.datetime(2024, 2, 29, 5, 0, 0, 500_000)
+# Values of a column, and others of which each equals one of them or none.
+LISTED: dict[pa.DataType, tuple[list[Any], list[Any]]] = {
+    pa.int8(): ([1, -1, 0], [1.0, 1.5, 300, -(2**40), 2**63 - 1, Decimal("1.0"), 1e300, float("nan")]),
+    pa.int64(): ([1, 2**53], [2**53, 2**53 + 1, 1.999, 1.0, np.uint64(2**63)]),
+    pa.uint64(): ([0, 1, 2**64 - 1], [-1, 2**64 - 1, 1.0, 1.5]),
+    pa.float32(): ([0.5, 0.1, -0.0], [0.5, 0.1, 0, 0.0, -0.0, 1]),
+    pa.float64(): ([0.5, 2.0, 0.0], [2, 0.5, -0.0, Decimal("0.5")]),
+    pa.decimal128(5, 2): ([Decimal("1.50"), Decimal(2)], [1.505, "1.5", 2, 2.0, 10**12, Decimal("1.500")]),
+    pa.date32(): ([DAY], [MOMENT, dt.datetime(2024, 2, 29), DAY, "2024-02-29"]),
+    pa.timestamp("s"): ([MOMENT.replace(microsecond=0)], [MOMENT, "2024-02-29T05:00:00", "2024-02-29T05:00:00Z", DAY]),
+    pa.time32("s"): ([dt.time(1)], [dt.time(1), dt.time(1, 0, 0, 1), "01:00:00", "01:00", "01:00:00.5"]),
+    pa.time64("ns"): ([dt.time(1)], [dt.time(1), "01:00", "01:00:00.000000001"]),
+    pa.duration("s"): ([dt.timedelta(seconds=1)], [dt.timedelta(seconds=1), dt.timedelta(seconds=1, microseconds=1)]),
+    pa.large_string(): (["a", ""], ["a", "", "b"]),
+    pa.dictionary(pa.int8(), pa.string()): (["a", ""], ["a", "b"]),
+}
+
+
+@pytest.mark.parametrize("data_type", LISTED, ids=str)
+def test_a_list_holds_the_values_that_are_equal(data_type: pa.DataType, path: Path) -> None:
+    values, literals = LISTED[data_type]
+    table = pa.table({"x": pa.array([*values, None], data_type)})
+    staffa.write_table(table, path)
+    for way in ("file", "dataset"):
+        for literal in literals:
+            equal = WAYS[way](path, [("x", "==", literal)])
+            assert WAYS[way](path, [("x", "in", [literal])]).equals(equal), literal
+            others = WAYS[way](path, [("x", "not in", [literal])]).num_rows
+            assert others == len(values) + 1 - equal.num_rows, literal
+        own = table["x"].to_pylist()[:-1]
+        assert WAYS[way](path, [("x", "in", [*literals, *own])]).num_rows == len(values)
+
+
+def test_numbers_below_those_without_a_sign(path: Path) -> None:
+    staffa.write_table(pa.table({"u": pa.array([0, 2**64 - 1, None], pa.uint64())}), path)
+    for operator_, rows in {"=": 0, "<>": 2, "<": 0, "<=": 0, ">": 2, ">=": 2}.items():
+        for way in ("file", "dataset"):
+            assert WAYS[way](path, f"u {operator_} -1").num_rows == rows, operator_
+            assert WAYS[way](path, f"not (u {operator_} -1)").num_rows == 2 - rows, operator_
+
+
 def test_no_null_is_in_a_list_or_not_in_it(stored: Callable[..., staffa.File]) -> None:
     file = stored(pa.table({"a": [1, None, 2, 3]}))
-    for text, rows in [("a in (1, 3)", 2), ("a not in (1, 3)", 1), ("not (a in (1, 3))", 1)]:
+    texts = {"a in (1, 3)": 2, "a not in (1, 3)": 1, "not (a in (1, 3))": 1}
+    texts |= {"a in (1, null)": 1, "a not in (1, null)": 0, "a in (null)": 0, "a = 2 or a in (1, null)": 2}
+    for text, rows in texts.items():
         assert file.to_table(filter=text).num_rows == rows
 
 
