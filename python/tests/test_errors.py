@@ -108,7 +108,7 @@ READS: dict[str, tuple[Callable[[staffa.File], Any], str]] = {
     "limit of text": (lambda f: f.to_table(limit="1"), "limit must be a whole number, found '1'"),
     "batch_rows 0": (lambda f: f.scan(batch_rows=0), "batch_rows must be a whole number of at least 1, found 0"),
     "filter of another kind": (lambda f: f.to_table(filter=5), r"Expression.*found int"),
-    "filter of no text": (lambda f: f.to_table(filter="a >"), "a literal expected"),
+    "filter of no text": (lambda f: f.to_table(filter="a >"), r"a literal \(5, 'text', true, null\) expected"),
     "text of unknown column": (lambda f: f.to_table(filter="nope > 1"), "unknown column 'nope'; there are 'a', 's'"),
     "conditions of two": (lambda f: f.to_table(filter=[("a", 1)]), r"found \('a', 1\)"),
     "an unknown operator": (lambda f: f.to_table(filter=[("a", "~", 1)]), "unknown operator '~'; there are =="),

@@ -42,14 +42,13 @@ impl fmt::Display for Place {
         if let Some(column) = &self.column {
             parts.push(format!("column {column:?}"));
         }
-        let at = self
-            .offset
-            .map(|offset| format!(" at byte {offset}"))
-            .unwrap_or_default();
-        if parts.is_empty() && at.is_empty() {
+        let of = (!parts.is_empty()).then(|| parts.join(" of "));
+        let at = self.offset.map(|offset| format!("at byte {offset}"));
+        let place: Vec<String> = of.into_iter().chain(at).collect();
+        if place.is_empty() {
             return Ok(());
         }
-        write!(f, "{}{at}: ", parts.join(" of "))
+        write!(f, "{}: ", place.join(" "))
     }
 }
 
@@ -260,6 +259,10 @@ mod tests {
             error.to_string(),
             "block 7 of column \"price\" at byte 8000: run ends must increase, found 12 after 12"
         );
+        let error = Error::corrupt("7 expected").at(|p| p.path = Some("a.staffa".into()));
+        assert_eq!(error.to_string(), "a.staffa: 7 expected");
+        let error = error.at(|p| p.offset = Some(9));
+        assert_eq!(error.to_string(), "a.staffa: at byte 9: 7 expected");
     }
 
     #[test]

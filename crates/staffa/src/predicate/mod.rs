@@ -58,7 +58,7 @@ pub(crate) use prune::{may_be_true, must_be_true};
 /// assert_eq!(Predicate::And(vec![predicate, price]).to_string(),
 ///     "(price < 10 and (name = 'x' or \"odd name\" is not null)) and price >= 0.5");
 /// assert_eq!("price <".parse::<Predicate>().unwrap_err().to_string(),
-///     "predicate, character 8: a literal expected, found the end, after \"price <\"");
+///     "predicate, character 8: a literal (5, 'text', true, null) expected, found the end, after \"price <\"");
 /// # Ok(())
 /// # }
 /// ```

@@ -244,7 +244,7 @@ impl Parser<'_> {
     fn right(&mut self) -> Result<Literal> {
         match self.literal(true)? {
             Some(literal) => Ok(literal),
-            None => Err(self.expected("a literal")),
+            None => Err(self.expected("a literal (5, 'text', true, null)")),
         }
     }
 

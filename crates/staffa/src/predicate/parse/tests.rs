@@ -143,7 +143,7 @@ const ERRORS: [(&str, &str); 16] = [
     ),
     (
         "price < ",
-        "character 9: a literal expected, found the end, after \"price <\"",
+        "character 9: a literal (5, 'text', true, null) expected, found the end, after \"price <\"",
     ),
     (
         "price ! 3",
@@ -151,7 +151,7 @@ const ERRORS: [(&str, &str); 16] = [
     ),
     (
         "price < cost",
-        "character 9: a literal expected, found `cost`, after \"price <\"",
+        "character 9: a literal (5, 'text', true, null) expected, found `cost`, after \"price <\"",
     ),
     (
         "5 < 6",
