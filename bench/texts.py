@@ -19,6 +19,7 @@ import tempfile
 import time
 import uuid
 from pathlib import Path
+from typing import Any
 
 os.sched_setaffinity(0, {0})
 
@@ -44,19 +45,22 @@ def texts(rows: int) -> dict[str, list[str]]:
         "times": [str(second).replace("T", " ") for second in seconds],
         "IPv4 addresses": [".".join(map(str, address)) for address in octets],
         "UUIDs": [str(uuid.UUID(int=plain.getrandbits(128))) for _ in range(rows)],
+        "identifiers": ["".join(plain.choices(string.ascii_letters + string.digits, k=16)) for _ in range(rows)],
         "hexadecimal": [f"{plain.getrandbits(64):016x}" for _ in range(rows)],
         "names in order": sorted(name),
     }
 
 
-def measure(values: list[str], folder: Path) -> dict[str, float]:
-    """Bytes of both files, and nanoseconds to read them as strings and as views, for each value."""
+def measure(values: list[str], folder: Path) -> dict[str, Any]:
+    """The encoding, bytes of both files, and nanoseconds to read them as strings and as views, for each value."""
     table = pa.table({"text": values})
     paths = {"printed": folder / "printed.staffa", "plain": folder / "plain.staffa"}
     staffa.write_table(table, paths["printed"])
     staffa.write_table(table, paths["plain"], encodings={"text": "plain"})
     files = {name: staffa.open(path) for name, path in paths.items()}
-    found: dict[str, float] = {f"{name} bytes": file.nbytes / len(values) for name, file in files.items()}
+    found: dict[str, Any] = {f"{name} bytes": file.nbytes / len(values) for name, file in files.items()}
+    blocks = files["printed"].explain().to_dict()["columns"][0]["blocks"]
+    found["encoding"] = " or ".join(sorted({block["values"]["encoding"] for block in blocks}))
     for views in (False, True):
         times: dict[str, list[int]] = {name: [] for name in files}
         for _ in range(ROUNDS):
@@ -83,10 +87,10 @@ def main() -> None:
     if arguments.json:
         print(json.dumps(results, indent=2))
         return
-    print("| text | bytes, printed | plain | strings: ns | plain | ratio | views: ns | plain | ratio |")
-    print("|---|" + "---:|" * 8)
+    print("| text | encoding | bytes, printed | plain | strings: ns | plain | ratio | views: ns | plain | ratio |")
+    print("|---|---|" + "---:|" * 8)
     for kind, of in results.items():
-        cells = [f"{of['printed bytes']:.1f}", f"{of['plain bytes']:.1f}"]
+        cells = [of["encoding"], f"{of['printed bytes']:.1f}", f"{of['plain bytes']:.1f}"]
         for form in ("strings", "views"):
             printed, plain = of[f"printed {form}"], of[f"plain {form}"]
             cells += [f"{printed:.1f}", f"{plain:.1f}", f"{printed / plain:.2f}"]
