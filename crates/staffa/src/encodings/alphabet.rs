@@ -36,7 +36,7 @@ impl Encoding for Alphabet {
             about: "strings of few distinct bytes, each in as few bits as it needs",
             child_names: &["lengths"],
             terminal: true,
-            decode_picos: 3300,
+            decode_picos: 700,
             ..Info::DEFAULT
         }
     }
