@@ -21,7 +21,9 @@ def path_text(path: str | os.PathLike[str]) -> str:
     try:
         text = os.fspath(path)
     except TypeError:
-        raise InvalidArgumentError(f"path must be a path, found {_kind(path)}") from None
+        own = getattr(path, "path", None)
+        hint = f": its .path is {own!r}" if isinstance(own, str) else ""
+        raise InvalidArgumentError(f"path must be a path, found {kind(path)}{hint}") from None
     return os.fsdecode(text)
 
 
@@ -47,7 +49,7 @@ def column_names(columns: Any, argument: str = "columns") -> list[str] | None:
     try:
         names = list(columns)
     except TypeError:
-        raise InvalidArgumentError(f"{argument} must be a list of names, found {_kind(columns)}") from None
+        raise InvalidArgumentError(f"{argument} must be a list of names, found {kind(columns)}") from None
     for name in names:
         if not isinstance(name, str):
             raise InvalidArgumentError(f"{argument} must be a list of names, found {name!r} in it")
@@ -65,7 +67,7 @@ def aggregate_names(aggregates: Any) -> list[tuple[str, str]]:
     """Pairs of columns and aggregates."""
     if not isinstance(aggregates, Mapping):
         raise InvalidArgumentError(
-            f'aggregates must map columns to aggregates, as in {{"price": ["min", "max"]}}, found {_kind(aggregates)}'
+            f'aggregates must map columns to aggregates, as in {{"price": ["min", "max"]}}, found {kind(aggregates)}'
         )
     pairs = []
     for name, wanted in aggregates.items():
@@ -79,7 +81,20 @@ def aggregate_names(aggregates: Any) -> list[tuple[str, str]]:
     return pairs
 
 
-def row_range(indices: Any, rows: int) -> range | None:
+def check_options(function: str, options: Iterable[str], known: Iterable[str]) -> None:
+    """Refuses options that a function does not know, as Python does."""
+    unknown = set(options).difference(known)
+    if unknown:
+        raise TypeError(f"{function}() got an unexpected keyword argument {min(unknown)!r}")
+
+
+def check_index(index: int, rows: int, what_has: str = "the file has") -> None:
+    """Refuses a row number that is out of range."""
+    if not 0 <= index < rows:
+        raise InvalidArgumentError(f"index {index} is out of range: {what_has} {rows} rows")
+
+
+def row_range(indices: Any, rows: int, what_has: str = "the file has") -> range | None:
     """The row numbers of a range or a slice, or None for other indices."""
     if isinstance(indices, slice):
         try:
@@ -89,8 +104,7 @@ def row_range(indices: Any, rows: int) -> range | None:
     if not isinstance(indices, range):
         return None
     for index in (indices[0], indices[-1]) if indices else ():
-        if not 0 <= index < rows:
-            raise InvalidArgumentError(f"index {index} is out of range: the file has {rows} rows")
+        check_index(index, rows, what_has)
     return indices if indices else range(0)
 
 
@@ -100,27 +114,28 @@ def row_numbers(indices: Any) -> bytes | pa.Array:
         with contextlib.suppress(struct.error):
             return struct.pack(f"{len(indices)}q", *indices)
     of_numpy = type(indices).__module__ == "numpy" and getattr(indices, "ndim", None) == 1
-    if of_numpy and indices.dtype == "int64" and len(indices) <= _FEW_WORDS:
+    # NumPy has iterators with dimensions, but without a type.
+    if of_numpy and getattr(indices, "dtype", None) == "int64" and len(indices) <= _FEW_WORDS:
         return bytes(indices.tobytes())
-    return row_indices(indices, mask=True)
+    return row_indices(indices)
 
 
 # Beyond, looking at each int costs more than an Arrow array, and a copy as much as it saves.
 _FEW_INTS, _FEW_WORDS = 16, 1 << 16
 
 
-def row_indices(indices: Any, mask: bool = False) -> pa.Array:
-    """Row numbers as an Arrow array of int64 or uint64, or a mask. The file checks the range."""
+def row_indices(indices: Any) -> pa.Array:
+    """Row numbers as an Arrow array of int64 or uint64, or a mask. The caller checks the range."""
     array = indices if isinstance(indices, pa.Array) else _as_array(indices)
     if array.type in _ROW_NUMBERS and not array.null_count:
         return array
-    if mask and pa.types.is_boolean(array.type):
+    if pa.types.is_boolean(array.type):
         return array
-    if pa.types.is_null(array.type) and len(array) == 0:
+    # An empty list has no type in Arrow, and is one of floats in NumPy.
+    if len(array) == 0 and (pa.types.is_null(array.type) or pa.types.is_floating(array.type)):
         return pa.array([], pa.int64())
     if not pa.types.is_integer(array.type):
-        hint = "; for a mask use to_table(filter=...)" if pa.types.is_boolean(array.type) else ""
-        raise InvalidArgumentError(f"indices must be whole numbers, found {array.type}{hint}")
+        raise InvalidArgumentError(f"indices must be whole numbers, found {array.type}")
     if array.null_count:
         raise InvalidArgumentError(f"indices must not be NULL, found {array.null_count} NULLs")
     return array.cast(pa.int64())
@@ -134,6 +149,9 @@ def _as_array(indices: Any) -> pa.Array:
         raise InvalidArgumentError(
             f"indices must be a list or an array of row numbers, as in [0, 5], a range or a slice, found {indices!r}"
         )
+    dimensions = getattr(indices, "ndim", 1)
+    if dimensions != 1:
+        raise InvalidArgumentError(f"indices must have one dimension, found {dimensions}")
     try:
         if type(indices).__module__ == "numpy":
             return pa.array(indices)
@@ -142,9 +160,19 @@ def _as_array(indices: Any) -> pa.Array:
         if isinstance(indices, pa.ChunkedArray):
             return pa.concat_arrays(indices.chunks) if indices.num_chunks else pa.array([], indices.type)
         return pa.array(indices)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise InvalidArgumentError(f"indices must be whole numbers: {error}") from error
+    except OverflowError:
+        beyond = (index for index in indices if isinstance(index, int) and not -(2**63) <= index < 2**63)
+        large = next(beyond, "of more than 64 bits")
+        raise InvalidArgumentError(f"index {large} is out of range: row numbers are less than 2**63") from None
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"indices cannot be read as an Arrow array: {error}") from error
 
 
-def _kind(value: Any) -> str:
-    return type(value).__name__
+def kind(value: Any) -> str:
+    """The type of a value, and the library that it is from.
+
+    >>> kind(1), kind(pa.table({}))
+    ('int', 'pyarrow Table')
+    """
+    library, name = type(value).__module__.partition(".")[0], type(value).__name__
+    return name if library == "builtins" else f"{library} {name}"

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from staffa._arguments import column_names, one_filter, whole_number
+from staffa._arguments import check_options, column_names, one_filter, whole_number
 from staffa._discover import PartitionedFile, discover
 from staffa._filter import check_expression
 from staffa._filters import as_expression
@@ -104,6 +104,16 @@ def dataset(
         if field.name not in schema.names:
             schema = schema.append(field)
     return Dataset(files, schema, None, cache)
+
+
+#: The names of the options of `dataset`.
+OPTIONS = frozenset(dataset.__kwdefaults__ or ())
+
+
+def as_dataset(function: str, source: Any, options: Mapping[str, Any]) -> Dataset:
+    """The dataset that a function is given, or that of the files that it is given with options of `dataset`."""
+    check_options(function, options, OPTIONS)
+    return source if isinstance(source, Dataset) else dataset(source, **options)
 
 
 def _undamaged(files: list[PartitionedFile], cache: _OpenFiles) -> list[PartitionedFile]:
@@ -192,11 +202,13 @@ class Dataset(Scannable, Lookalike, like=ds.Dataset):
         """
         if columns is None and filter is None and batch_size is None and options.keys() == {"use_threads"}:
             # So does `pyarrow.dataset.write_dataset` ask, whose C++ needs a scanner of its own; that can be used once.
-            return ds.Scanner.from_batches(self._scan().to_reader())  # type: ignore[no-any-return]
-        return self._scan(columns, filter, batch_size, **options)
+            return ds.Scanner.from_batches(self.to_reader())  # type: ignore[no-any-return]
+        return self._scan("scanner", columns, filter, batch_size, **options)
 
     def _scan(
         self,
+        method: str,
+        /,
         columns: Any = None,
         filter: Any = None,
         batch_size: Any = None,
@@ -206,9 +218,7 @@ class Dataset(Scannable, Lookalike, like=ds.Dataset):
         **options: Any,
     ) -> Scanner:
         filter = one_filter(filter, filters)
-        unknown = options.keys() - _IGNORED_OPTIONS
-        if unknown:
-            raise TypeError(f"scanner() got an unexpected keyword argument {min(unknown)!r}")
+        check_options(method, options, _IGNORED_OPTIONS)
         projection = Projection(self._schema, columns, self._and(filter))
         return Scanner(self, projection, batch_size, Reads.of(cached, metrics))
 
@@ -342,11 +352,11 @@ class Fragment(Scannable, Lookalike, like=ds.Fragment):
         **options: Any,
     ) -> Scanner:
         """A scanner of this file; `schema` has the columns and types, by default those of the dataset."""
-        dataset = self._dataset if schema is None else self._dataset.replace_schema(schema)
-        return dataset._scan(columns, filter, batch_size, **options)
+        return self._scan("scanner", schema, columns, filter, batch_size, **options)
 
-    def _scan(self, *args: Any, **options: Any) -> Scanner:
-        return self.scanner(*args, **options)
+    def _scan(self, method: str, /, schema: pa.Schema | None = None, *args: Any, **options: Any) -> Scanner:
+        dataset = self._dataset if schema is None else self._dataset.replace_schema(schema)
+        return dataset._scan(method, *args, **options)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)

@@ -53,7 +53,9 @@ class _Found:
 
 def discover(source: Any, partitioning: Any) -> list[PartitionedFile]:
     """The files of a path, a pattern, a folder or a list of these, in order."""
-    sources = source if _is_list(source) else [source]
+    # Tables and files iterate too, over their columns or batches.
+    is_table = hasattr(source, "schema") or hasattr(source, "columns")
+    sources = source if _is_list(source) and not is_table else [source]
     found = [file for each in sources for file in _files(local_path(each))]
     if not found:
         raise InvalidArgumentError("a dataset needs at least one file, found an empty list")

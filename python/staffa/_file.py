@@ -43,7 +43,7 @@ class File(Reports):
     def __init__(self, source: Any, *, cache_bytes: int | None = None, cache_decoded: bool = False) -> None:
         self._cache_bytes = whole_number("cache_bytes", cache_bytes, 0)
         self._cache_decoded = bool(cache_decoded)
-        data = None if type(source) is str else contents(source)
+        data = contents(source)
         self._path = local_path(source) if data is None else "<memory>"
         #: What opens the file again, in another folder as well.
         self._source: str | bytes | bytearray = absolute(self._path) if data is None else data
@@ -182,7 +182,8 @@ class File(Reports):
         names = column_names(columns)
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
-        dictionary_names, run_end_names = column_names(dictionaries) or [], column_names(run_ends) or []
+        dictionary_names = column_names(dictionaries, "dictionaries") or []
+        run_end_names = column_names(run_ends, "run_ends") or []
         filter, reads = one_filter(filter, filters), Reads.of(cached, metrics)
         pushed, rest = (None, None) if filter is None else bind(filter, self._file, names)
         if rest:
@@ -227,7 +228,8 @@ class File(Reports):
         batch_rows = whole_number("batch_rows", batch_rows, 1)
         limit = whole_number("limit", limit, 0)
         string_views = bool(string_views)
-        dictionary_names, run_end_names = column_names(dictionaries) or [], column_names(run_ends) or []
+        dictionary_names = column_names(dictionaries, "dictionaries") or []
+        run_end_names = column_names(run_ends, "run_ends") or []
         filter, reads = one_filter(filter, filters), Reads.of(cached, metrics)
         pushed, rest = (None, None) if filter is None else bind(filter, self._file, names)
         if rest:
@@ -277,7 +279,7 @@ class File(Reports):
         >>> staffa.open("x.staffa").head(2, filter="x > 500").to_pydict()
         {'x': [501, 502]}
         """
-        return self.to_table(columns, filter, num_rows, filters=filters)
+        return self.to_table(columns, filter, whole_number("num_rows", num_rows, 0), filters=filters)
 
     def count_rows(self, filter: Filters | None = None, *, filters: Filters | None = None) -> int:
         """The number of rows that match the filter; without a filter nothing is read.

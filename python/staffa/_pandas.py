@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from staffa._arguments import one_filter
+from staffa._arguments import column_names, kind, one_filter
 from staffa._extras import require
 from staffa._write import write_table
 from staffa._writer import WriteSummary
@@ -53,12 +53,13 @@ def read_pandas(
     double[pyarrow]
     """
     pandas = require("pandas", "pandas")
-    from staffa._dataset import Dataset, dataset
+    from staffa._dataset import as_dataset
 
-    rows = source if isinstance(source, Dataset) else dataset(source, **options)
-    if columns is not None:
-        columns = [*columns, *(name for name in _index_columns(rows.schema) if name not in columns)]
-    table = rows.to_table(columns, one_filter(filter, filters))
+    rows = as_dataset("read_pandas", source, options)
+    names = column_names(columns)
+    if names is not None:
+        names += [name for name in _index_columns(rows.schema) if name not in names]
+    table = rows.to_table(names, one_filter(filter, filters))
     frame: pd.DataFrame = table.to_pandas(types_mapper=_mapper(pandas, dtype_backend))
     return frame
 
@@ -86,11 +87,13 @@ def write_pandas(
     >>> staffa.write_pandas(pd.DataFrame({"x": [1, 2]}), "x.staffa", profile="small").rows
     2
     """
-    require("pandas", "pandas")
+    pandas = require("pandas", "pandas")
+    if not isinstance(frame, pandas.DataFrame):
+        raise InvalidArgumentError(f"frame must be a pandas DataFrame, found {kind(frame)}")
     try:
         table = pa.Table.from_pandas(frame, preserve_index=index)
     except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"this is no pandas DataFrame that can be written: {error}") from error
+        raise InvalidArgumentError(f"frame cannot be read as an Arrow table: {error}") from error
     return write_table(table, path, **options)
 
 

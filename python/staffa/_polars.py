@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
+from staffa._arguments import kind
 from staffa._extras import require
 from staffa._write import write_table
 from staffa._writer import WriteSummary
@@ -36,9 +37,9 @@ def scan_polars(source: Any, **options: Any) -> pl.LazyFrame:
     """
     polars = require("polars", "polars")
     plugins = require("polars.io.plugins", "polars")
-    from staffa._dataset import Dataset, dataset
+    from staffa._dataset import as_dataset
 
-    rows = source if isinstance(source, Dataset) else dataset(source, **options)
+    rows = as_dataset("scan_polars", source, options)
     return plugins.register_io_source(  # type: ignore[no-any-return]
         _Source(rows),
         schema=dict(polars.from_arrow(rows.schema.empty_table()).schema),
@@ -68,7 +69,7 @@ def write_polars(frame: pl.LazyFrame | pl.DataFrame, path: str | os.PathLike[str
     if isinstance(frame, polars.DataFrame):
         return write_table(frame, path, **options)
     if not isinstance(frame, polars.LazyFrame):
-        raise InvalidArgumentError(f"frame must be a Polars LazyFrame or DataFrame, found {type(frame).__name__}")
+        raise InvalidArgumentError(f"frame must be a Polars LazyFrame or DataFrame, found {kind(frame)}")
     return write_table(frame.collect_batches(lazy=True, engine="streaming"), path, **options)
 
 

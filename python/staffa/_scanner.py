@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from staffa._arguments import row_indices, whole_number
+from staffa._arguments import check_index, row_indices, row_range, whole_number
 from staffa._fragment import Keys, OpenFragment
 from staffa._lookalike import Lookalike
 from staffa._metrics import Reads
@@ -48,33 +48,33 @@ class ScanSource(Protocol):
 class Scannable:
     """The methods that a dataset and a fragment share: each makes a scanner with its arguments."""
 
-    def _scan(self, *args: Any, **options: Any) -> Scanner:
-        """A scanner of the rows and columns."""
+    def _scan(self, method: str, /, *args: Any, **options: Any) -> Scanner:
+        """A scanner of the rows and columns, for a method that errors name."""
         raise NotImplementedError
 
     def to_reader(self, *args: Any, **options: Any) -> pa.RecordBatchReader:
         """The rows as a stream of batches; arguments as in `scanner`."""
-        return self._scan(*args, **options).to_reader()
+        return self._scan("to_reader", *args, **options).to_reader()
 
     def to_batches(self, *args: Any, **options: Any) -> Iterator[pa.RecordBatch]:
         """The rows batch by batch; arguments as in `scanner`."""
-        return self._scan(*args, **options).to_batches()
+        return self._scan("to_batches", *args, **options).to_batches()
 
     def to_table(self, *args: Any, **options: Any) -> pa.Table:
         """The rows as a table; arguments as in `scanner`."""
-        return self._scan(*args, **options).to_table()
+        return self._scan("to_table", *args, **options).to_table()
 
     def head(self, num_rows: int, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
         """The first rows; other arguments as in `scanner`."""
-        return self._scan(columns=columns, filter=filter, **options).head(num_rows)
+        return self._scan("head", columns=columns, filter=filter, **options).head(num_rows)
 
     def take(self, indices: Any, columns: Any = None, filter: Any = None, **options: Any) -> pa.Table:
-        """Rows by number, in any order, duplicates allowed; other arguments as in `scanner`."""
-        return self._scan(columns=columns, filter=filter, **options).take(indices)
+        """Rows by number, a range, a slice or a mask, as in `File.take`; other arguments as in `scanner`."""
+        return self._scan("take", columns=columns, filter=filter, **options).take(indices)
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
         """The number of rows that match the filter; without a filter nothing is read."""
-        return self._scan(filter=filter, **options).count_rows()
+        return self._scan("count_rows", filter=filter, **options).count_rows()
 
 
 class Scanner(Lookalike, like=ds.Scanner):
@@ -135,14 +135,12 @@ class Scanner(Lookalike, like=ds.Scanner):
         return sum(fragment.count(self._projection, keys, self._reads) for fragment, keys in matching)
 
     def take(self, indices: Any) -> pa.Table:
-        """Rows by number, in any order, duplicates allowed."""
-        rows = row_indices(indices).cast(pa.int64())
+        """Rows by number, a range, a slice or a mask, as in `File.take`; with a filter of the rows that match it."""
         if self._projection.filtered:
             table = self.to_table()
-            _check_range(rows, table.num_rows)
-            return table.take(rows)
+            return table.take(_row_numbers(indices, table.num_rows))
         ends = list(accumulate(self._source.rows_by_file, initial=0))
-        _check_range(rows, ends[-1])
+        rows = _row_numbers(indices, ends[-1])
         if len(ends) == 2:
             return self._table([self._take_from(0, rows)])
         order = pc.sort_indices(rows)
@@ -177,10 +175,17 @@ class Scanner(Lookalike, like=ds.Scanner):
                 left = None if left is None else left - batch.num_rows
 
 
-def _check_range(rows: pa.Array, count: int) -> None:
-    if not len(rows):
-        return
-    bounds = pc.min_max(rows)
-    for index in (bounds["min"].as_py(), bounds["max"].as_py()):
-        if not 0 <= index < count:
-            raise InvalidArgumentError(f"index {index} is out of range: there are {count} rows")
+def _row_numbers(indices: Any, rows: int) -> pa.Array:
+    """Row numbers in range, as int64."""
+    of_range = row_range(indices, rows, "there are")
+    if of_range is not None:
+        return pa.array(of_range, pa.int64())
+    found = row_indices(indices)
+    if pa.types.is_boolean(found.type):
+        if len(found) != rows:
+            raise InvalidArgumentError(f"a mask of as many rows as there are, {rows}, expected, found {len(found)}")
+        return pc.indices_nonzero(found).cast(pa.int64())
+    bounds = pc.min_max(found)
+    for index in (bounds["min"].as_py(), bounds["max"].as_py()) if len(found) else ():
+        check_index(index, rows, "there are")
+    return found.cast(pa.int64())

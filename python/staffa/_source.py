@@ -21,8 +21,8 @@ def is_url(path: str) -> bool:
 
 def local_path(path: Any) -> str:
     """The path as text, without `file://`; other URLs as they are."""
-    text = path if type(path) is str else path_text(path)
-    if "://" not in text or not is_url(text):
+    text = path_text(path)
+    if not is_url(text):
         return text
     url = urlsplit(text)
     if url.scheme != "file" or url.netloc not in ("", "localhost"):

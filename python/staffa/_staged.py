@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import pyarrow as pa
 
 from staffa import _staffa
+from staffa._input import as_batches
 from staffa._options import checked
 from staffa._source import absolute, is_url, local_path
-from staffa._write_dataset import DatasetSummary, files_of, key_columns, write_dataset
+from staffa._write_dataset import DatasetSummary, check_append, files_of, key_columns, write_files
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -64,10 +65,13 @@ class StagedWrite:
         checked({name: value for name, value in options.items() if name not in ("rows_per_file", "max_open_files")})  # type: ignore[arg-type]
         self.folder = absolute(local_path(folder))
         self.schema = schema
+        before = files_of(self.folder)
         if schema is not None:
-            key_columns(schema, partition_by)
+            keys = key_columns(schema, partition_by)
+            if existing == "append":
+                check_append(self.folder, before, schema, keys)
         self._hidden = f"{self.folder.rstrip('/')}/.staffa-{uuid.uuid4().hex}"
-        self._before = [file.path for file in files_of(self.folder)]
+        self._before = [file.path for file in before]
         self._existing = existing
         self._options = {"partition_by": list(partition_by), **options}
         self._refuse_existing()
@@ -121,7 +125,7 @@ class StagedWrite:
             raise InvalidArgumentError(f"the rows do not fit the schema: {error}") from error
 
     def _write(self, batches: Iterator[Any]) -> StagedFiles:
-        summary = write_dataset(batches, self._hidden, schema=self.schema, existing="append", **self._options)
+        summary = write_files(as_batches(batches, self.schema), self._hidden, **self._options)
         return StagedFiles(summary.files, summary.rows, summary.file_bytes)
 
     def _refuse_existing(self) -> None:

@@ -10,8 +10,12 @@ from staffa import _staffa
 from staffa.errors import InvalidArgumentError
 
 
-def unify(schemas: Iterable[tuple[str, pa.Schema]]) -> pa.Schema:
-    """The union of the schemas, in the order of the first; each schema comes with the path of its file.
+def unify(
+    schemas: Iterable[tuple[str, pa.Schema]],
+    advice: str = "read the files apart, or say with schema= what it shall be",
+) -> pa.Schema:
+    """The union of the schemas, in the order of the first; each schema comes with the path of its file. An error ends
+    with the advice.
 
     A column that some files lack is nullable; numbers, dates, times and strings are widened, as in pyarrow's permissive
     `unify_schemas`. Values are cast when they are read; a lossy cast is an error then.
@@ -36,7 +40,4 @@ def unify(schemas: Iterable[tuple[str, pa.Schema]]) -> pa.Schema:
         return found.to_pyarrow().schema
     column, *files = found
     old, new = (f"{distinct[file].field(column).type} in {names[file]}" for file in files)
-    raise InvalidArgumentError(
-        f"column {column!r} is {old} and {new}, which have no type in common; read the files apart, or say with "
-        "schema= what it shall be"
-    )
+    raise InvalidArgumentError(f"column {column!r} is {old} and {new}, which have no type in common; {advice}")

@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._arguments import column_names, whole_number
-from staffa._input import as_batches, rebased
+from staffa._input import Batches, as_batches, rebased
 from staffa._options import WriteOptions, checked, metadata_pairs
 from staffa._source import is_url, local_path
-from staffa.errors import InvalidArgumentError
+from staffa._unify import unify
+from staffa.errors import CorruptError, InvalidArgumentError, TruncatedError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -73,13 +74,15 @@ def write_dataset(
         schema: As in `write_table`.
         rows_per_file: Maximum number of rows of a file; by default without limit.
         max_open_files: The most files that are written at the same time.
-        existing: If the folder has `.staffa` files already: "error"; "append" leaves them; "overwrite" removes them at
-            the end.
+        existing: If the folder has `.staffa` files already: "error"; "append" leaves them, and refuses rows that
+            `dataset` could not read with them; "overwrite" removes them at the end.
         options: As in `write_table`, for each file.
 
     Raises:
         FileExistsError: The folder has `.staffa` files.
-        InvalidArgumentError: An unknown partition column, or one of another type; as in `write_table`.
+        InvalidArgumentError: An unknown partition column, or one of another type; "append" with other partition columns
+            than those of the folder, or with a column whose type has none in common with that of the files; as in
+            `write_table`.
 
     >>> sales = pa.table({"price": [1.5, 2.5, 3.5], "year": [2023, 2024, 2024]})
     >>> summary = staffa.write_dataset(sales, "by_year", partition_by=["year"])
@@ -90,24 +93,39 @@ def write_dataset(
     """
     if existing not in ("error", "append", "overwrite"):
         raise InvalidArgumentError(f"existing must be 'error', 'append' or 'overwrite', found {existing!r}")
-    arguments, metadata = checked(options), metadata_pairs(options.get("metadata"))
     root = local_path(folder)
     before = files_of(root)
     if before and existing == "error":
         raise FileExistsError(f"{root}: the folder has {len(before)} .staffa files; existing='append' leaves them")
     batches = as_batches(data, schema)
+    if existing == "append":
+        check_append(root, before, batches.schema, key_columns(batches.schema, partition_by))
+    summary = write_files(batches, root, partition_by, rows_per_file, max_open_files, **options)
+    for file in before if existing == "overwrite" else ():
+        file.remove()
+    return summary
+
+
+def write_files(
+    batches: Batches,
+    folder: str,
+    partition_by: Sequence[str] = (),
+    rows_per_file: int | None = None,
+    max_open_files: int = 64,
+    **options: Unpack[WriteOptions],
+) -> DatasetSummary:
+    """Writes files beside those that a folder has; arguments as of `write_dataset`."""
+    arguments, metadata = checked(options), metadata_pairs(options.get("metadata"))
     keys = key_columns(batches.schema, partition_by)
     limit = whole_number("rows_per_file", rows_per_file, 1)
     most = whole_number("max_open_files", max_open_files, 1) or 1
-    writer = _staffa.TableWriter(root, batches.schema, keys, limit, most, arguments, metadata)
+    writer = _staffa.TableWriter(folder, batches.schema, keys, limit, most, arguments, metadata)
     try:
         for group in _grouped(batches):
             writer.write(group)
         files, rows, file_bytes, folders = writer.finish()
     finally:
         writer.abort()
-    for file in before if existing == "overwrite" else ():
-        file.remove()
     _warn_of_numbers(batches.schema, keys, folders)
     return DatasetSummary(files, rows, file_bytes)
 
@@ -117,6 +135,33 @@ def files_of(folder: str) -> list[_staffa.TableFile]:
     if is_url(folder):
         return _staffa.find(folder.rstrip("/") + "/")
     return _staffa.find(folder) if Path(folder).is_dir() else []
+
+
+def check_append(folder: str, files: list[_staffa.TableFile], schema: pa.Schema, keys: list[str]) -> None:
+    """Refuses rows that `dataset` could not read with the files of the folder."""
+    if not files:
+        return
+    there = _staffa.hive_keys([file.folders_below for file in files]).to_pyarrow().schema.names
+    if set(keys) != set(there):
+        raise InvalidArgumentError(f"{folder}: partition_by must be {there}, as of its files, found {keys}")
+    # By name: the writer refuses two columns of one name.
+    stored = pa.schema(list({field.name: field for field in schema if field.name not in keys}.values()))
+    rows = _staffa.unify([stored])
+    assert isinstance(rows, _staffa.Batch)
+    unify(
+        [*_schemas(files), ("the new rows", rows.flattened().to_pyarrow().schema)],
+        "cast the column, or write to another folder",
+    )
+
+
+def _schemas(files: list[_staffa.TableFile]) -> Iterator[tuple[str, pa.Schema]]:
+    """The paths and columns of the files, except damaged ones, which `dataset` can leave out too."""
+    for file in files:
+        try:
+            rows = file.open().empty()
+        except (CorruptError, TruncatedError):
+            continue
+        yield file.path, rows.flattened().to_pyarrow().schema
 
 
 def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatchReader]:
@@ -145,7 +190,7 @@ def _warn_of_numbers(schema: pa.Schema, keys: list[str], folders: list[str]) -> 
             warnings.warn(
                 f"the texts of the partition column {name!r} look like integers, and are read as such unless "
                 f"staffa.dataset is given {example}",
-                stacklevel=3,
+                stacklevel=4,
             )
 
 

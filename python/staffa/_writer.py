@@ -41,6 +41,9 @@ class Writer:
     A context manager: the end of a `with` block finishes the file, which appears then, in one step; an exception in the
     block, Ctrl-C among them, leaves nothing behind. Memory is bounded by one row group.
 
+    An existing file is replaced at the end; with `overwrite=False` it is a `FileExistsError`. No rows are added to a
+    finished file: `write_dataset(..., existing="append")` adds a file to a folder.
+
     >>> schema = pa.schema({"day": pa.int64(), "rain": pa.float64()})
     >>> with staffa.Writer("rain.staffa", schema, profile="small") as writer:
     ...     for day in range(3):

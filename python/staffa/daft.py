@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from staffa._daft_filter import pushed
-from staffa._dataset import Dataset, dataset
+from staffa._dataset import Dataset, as_dataset
 from staffa._extras import require
 from staffa._splits import Split
 
@@ -33,7 +33,7 @@ def read(source: Any, *, rows: int | None = None, **options: Any) -> Any:
     Raises:
         MissingExtraError: Daft is not installed.
     """
-    table = source if isinstance(source, Dataset) else dataset(source, **options)
+    table = as_dataset("read", source, options)
     return _Source(table, rows).read()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from staffa._dataset import Dataset, dataset
+from staffa._dataset import as_dataset
 from staffa._extras import require
 from staffa._splits import Split
 
@@ -47,7 +47,7 @@ def read(
     Raises:
         MissingExtraError: Dask is not installed.
     """
-    table = source if isinstance(source, Dataset) else dataset(source, **options)
+    table = as_dataset("read", source, options)
     splits = table.splits(columns, filter, rows=rows)
     empty = table.scanner(columns).projected_schema.empty_table()
     if not splits:

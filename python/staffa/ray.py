@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from staffa._dataset import Dataset, dataset
+from staffa._dataset import OPTIONS, Dataset, as_dataset
 from staffa._extras import require
 from staffa._splits import Split
 from staffa._staged import Existing, StagedFiles, StagedWrite
@@ -31,7 +31,6 @@ __all__ = ["read", "write"]
 #: Ray counts the rows of a table without columns by a column of this name.
 _STUB = "__bsp_stub"
 _BATCH_ROWS = 1 << 18
-_DATASET_OPTIONS = ("schema", "partitioning", "on_damaged")
 
 
 def read(
@@ -46,8 +45,7 @@ def read(
         rows: About the most rows of a read task; by default those of a row group.
         options: As in `staffa.dataset`; others as in `ray.data.read_datasource`, such as `concurrency`.
     """
-    of_table = {name: options.pop(name) for name in _DATASET_OPTIONS if name in options}
-    table = source if isinstance(source, Dataset) else dataset(source, **of_table)
+    table = as_dataset("read", source, {name: options.pop(name) for name in OPTIONS & options.keys()})
     table = table if filter is None else table.filter(filter)
     # Columns and filter are checked now, not in a task.
     table.scanner(columns)

@@ -28,7 +28,7 @@ from typing import Any
 import pyarrow as pa
 
 from staffa._arguments import whole_number
-from staffa._dataset import Dataset, dataset
+from staffa._dataset import Dataset, as_dataset
 from staffa._extras import require
 from staffa._projection import Projection
 from staffa._tensors import Columns, Tensors, concat, slice_rows, take
@@ -93,7 +93,7 @@ class MapDataset(_MapBase):  # type: ignore[misc] # PyTorch may not be installed
             fill_null: The values in place of NULL, by column.
             options: As in `staffa.dataset`.
         """
-        self._rows = _dataset_of(source, options)
+        self._rows = _dataset_of("MapDataset", source, options)
         self._scanner = self._rows.scanner(columns)
         self._tensors = Tensors(self._scanner.projected_schema, fill_null)
         self._count = self._scanner.count_rows()
@@ -156,7 +156,7 @@ class IterableDataset(_IterableBase):  # type: ignore[misc] # PyTorch may not be
             options: As in `staffa.dataset`.
         """
         super().__init__()
-        self._rows = _dataset_of(source, options)
+        self._rows = _dataset_of("IterableDataset", source, options)
         self._projection = Projection(self._rows.schema, columns, None)
         self._tensors = Tensors(self._projection.schema, fill_null)
         self._batch_rows = whole_number("batch_size", batch_size, 1) or 1
@@ -219,8 +219,8 @@ class IterableDataset(_IterableBase):  # type: ignore[misc] # PyTorch may not be
             yield from fragment.batches(self._projection, keys, None, rows, start)
 
 
-def _dataset_of(source: Any, options: dict[str, Any]) -> Dataset:
-    rows = source if isinstance(source, Dataset) else dataset(source, **options)
+def _dataset_of(function: str, source: Any, options: dict[str, Any]) -> Dataset:
+    rows = as_dataset(function, source, options)
     if rows.filtered:
         raise InvalidArgumentError("a filtered dataset has no row numbers: write the filtered rows to a file")
     return rows

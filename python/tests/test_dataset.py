@@ -284,6 +284,11 @@ def test_take(sales: staffa.Dataset) -> None:
     for indices in ([5, 0, 3, 3, 1], [], [2], range(6)):
         got = sales.take(indices, columns=["price"])
         assert got["price"].to_pylist() == [prices[i] for i in indices]
+    for part in (slice(0, 3), slice(None, None, -2), slice(9, 20)):
+        assert sales.take(part)["price"].to_pylist() == prices[part]
+        assert sales.take(part, filter=pc.field("city").is_valid())["price"].to_pylist() == prices[part]
+    for mask in ([True, None, False, True, False, True], pa.chunked_array([[True, False], [False, True, False, True]])):
+        assert sales.take(mask)["price"].to_pylist() == [prices[i] for i in (0, 3, 5)]
     assert sales.take([1], filter=pc.field("price") > 2)["price"].to_pylist() == [5]
 
 

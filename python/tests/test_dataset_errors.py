@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -19,6 +21,23 @@ BAD_DATASETS: dict[str, tuple[Callable[[Path], Any], type[Exception], str]] = {
     "an empty folder": (lambda p: staffa.dataset(p), FileNotFoundError, r"ends in \.staffa"),
     "an empty list": (lambda _: staffa.dataset([]), staffa.InvalidArgumentError, "at least one file"),
     "no path": (lambda _: staffa.dataset(7), staffa.InvalidArgumentError, "found int"),
+    "a file": (
+        lambda p: staffa.dataset(staffa.open(write_columns(p / "a.staffa", x=[1]))),
+        staffa.InvalidArgumentError,
+        r"path must be a path, found staffa File: its \.path is '.*a\.staffa'",
+    ),
+    "a frame": (
+        lambda _: staffa.scan_polars(pl.DataFrame({"x": [1]})),
+        staffa.InvalidArgumentError,
+        "found polars DataFrame",
+    ),
+    "a table in a list": (
+        lambda _: staffa.dataset([pa.table({"x": [1]})]),
+        staffa.InvalidArgumentError,
+        "found pyarrow Table",
+    ),
+    "an option of pandas unknown": (lambda p: staffa.read_pandas(p, limit=3), TypeError, r"read_pandas\(\) .*'limit'"),
+    "an option of Polars unknown": (lambda p: staffa.scan_polars(p, limit=3), TypeError, r"scan_polars\(\) .*'limit'"),
     "a URL": (lambda _: staffa.dataset("ftp://host/x.staffa"), staffa.InvalidArgumentError, "no store for"),
     "another file": (
         lambda p: (p / "y.staffa").write_text("x") and staffa.dataset(p),
@@ -64,8 +83,31 @@ BAD_REQUESTS: dict[str, tuple[Callable[[staffa.Dataset], Any], type[Exception], 
     "filter of numbers": (lambda d: d.filter(pc.field("price") + 1).count_rows(), ValueError, "must be boolean"),
     "filter of two types": (lambda d: d.scanner(filter=pc.field("city") > 1), ValueError, "filter"),
     "no rows in a batch": (lambda d: d.scanner(batch_size=0), staffa.InvalidArgumentError, "batch_size"),
-    "an unknown option": (lambda d: d.scanner(colunms=["a"]), TypeError, "colunms"),
+    "an unknown option": (lambda d: d.scanner(colunms=["a"]), TypeError, r"scanner\(\) .*'colunms'"),
+    "an option of a file": (lambda d: d.to_table(limit=5), TypeError, r"to_table\(\) .*'limit'"),
+    "an option of a file's head": (lambda d: d.head(5, string_views=True), TypeError, r"head\(\) .*'string_views'"),
+    "an option of a fragment": (
+        lambda d: next(d.get_fragments()).take([0], dictionaries=["x"]),
+        TypeError,
+        r"take\(\) .*'dictionaries'",
+    ),
     "index out of range": (lambda d: d.take([6]), staffa.InvalidArgumentError, "index 6 .* there are 6 rows"),
+    "index of 64 bits": (
+        lambda d: d.take(np.array([2**63], np.uint64)),
+        staffa.InvalidArgumentError,
+        "index 9223372036854775808 .* there are 6 rows",
+    ),
+    "a range past the end": (
+        lambda d: d.take(range(4, 7)),
+        staffa.InvalidArgumentError,
+        "index 6 .* there are 6 rows",
+    ),
+    "a mask too short": (lambda d: d.take([True] * 5), staffa.InvalidArgumentError, "a mask .* 6, expected, found 5"),
+    "a mask of other rows": (
+        lambda d: d.take([True] * 6, filter="price > 5"),
+        staffa.InvalidArgumentError,
+        "a mask .* 2, expected, found 6",
+    ),
     "negative index": (lambda d: d.take([-1]), staffa.InvalidArgumentError, "index -1"),
     "head of less than nothing": (lambda d: d.head(-1), staffa.InvalidArgumentError, "num_rows"),
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -86,13 +87,24 @@ READS: dict[str, tuple[Callable[[staffa.File], Any], str]] = {
     "columns of text": (lambda f: f.to_table("a"), r"list of names: \['a'\]"),
     "columns of numbers": (lambda f: f.to_table([0]), "found 0"),
     "columns of nothing": (lambda f: f.to_table(7), "found int"),
+    "dictionaries of text": (lambda f: f.to_table(dictionaries="s"), r"dictionaries must be a list of names: \['s'\]"),
+    "run_ends of text": (lambda f: f.scan(run_ends="a"), r"run_ends must be a list of names: \['a'\]"),
     "negative index": (lambda f: f.take([0, -1]), "index -1 is out of range: the file has 3 rows"),
     "index out of range": (lambda f: f.take([0, 3]), "index 3 is out of range: the file has 3 rows"),
     "index far out": (
         lambda f: f.take(np.array([2**63])),
         "index 9223372036854775808 is out of range: the file has 3 rows",
     ),
-    "index of 70 bits": (lambda f: f.take([2**70]), "whole numbers"),
+    "index of 64 bits in a list": (lambda f: f.take([0, 2**63]), "index 9223372036854775808 is out of range"),
+    "index of 70 bits": (lambda f: f.take([2**70]), f"index {2**70} is out of range: row numbers are less than"),
+    "index of -70 bits": (lambda f: f.take([-(2**70), 0]), f"index -{2**70} is out of range"),
+    "index of an iterator": (lambda f: f.take(iter([2**70])), "index of more than 64 bits is out of range"),
+    "indices of two dimensions": (lambda f: f.take(np.array([[5]])), "one dimension, found 2"),
+    "indices of no dimension": (lambda f: f.take(np.array(5)), "one dimension, found 0"),
+    "indices of a frame": (lambda f: f.take(pd.DataFrame({"a": [1]})), "one dimension, found 2"),
+    "an iterator of NumPy": (lambda f: f.take(np.nditer(np.array([1, 2]))), "cannot be read as an Arrow array"),
+    "pairs of NumPy": (lambda f: f.take(np.broadcast([1], [2])), "whole numbers, found list"),
+    "indices of swapped bytes": (lambda f: f.take(np.array([1], ">i8")), "Byte-swapped arrays not supported"),
     "one index": (lambda f: f.take(2), r"a list or an array of row numbers, as in \[0, 5\], .* found 2"),
     "a function": (lambda f: f.take(np.add), "a list or an array of row numbers, .* found <ufunc 'add'>"),
     "no indices": (lambda f: f.take(None), "a list or an array of row numbers, .* found None"),
@@ -106,6 +118,7 @@ READS: dict[str, tuple[Callable[[staffa.File], Any], str]] = {
     "a slice of text": (lambda f: f.take(slice("a", "b")), "whole numbers"),
     "limit negative": (lambda f: f.to_table(limit=-1), "limit must be a whole number of at least 0, found -1"),
     "limit of text": (lambda f: f.to_table(limit="1"), "limit must be a whole number, found '1'"),
+    "head of less than nothing": (lambda f: f.head(-1), "num_rows must be a whole number of at least 0, found -1"),
     "batch_rows 0": (lambda f: f.scan(batch_rows=0), "batch_rows must be a whole number of at least 1, found 0"),
     "filter of another kind": (lambda f: f.to_table(filter=5), r"Expression.*found int"),
     "filter of no text": (lambda f: f.to_table(filter="a >"), r"a literal \(5, 'text', true, null\) expected"),

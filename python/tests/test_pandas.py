@@ -75,11 +75,14 @@ def test_what_makes_no_sense(tmp_path: Path) -> None:
     path = tmp_path / "f.staffa"
     with pytest.raises(staffa.InvalidArgumentError, match="mixed"):
         staffa.write_pandas(pd.DataFrame({"mixed": [1, "x", object()]}), path)
-    with pytest.raises(staffa.InvalidArgumentError, match="no pandas DataFrame"):
-        staffa.write_pandas([1, 2], path)  # type: ignore[arg-type]
+    for data, found in [([1, 2], "list"), (pa.table({"x": [1]}), "pyarrow Table"), (pd.Series([1]), "pandas Series")]:
+        with pytest.raises(staffa.InvalidArgumentError, match=f"frame must be a pandas DataFrame, found {found}"):
+            staffa.write_pandas(data, path)  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
     staffa.write_pandas(FRAMES["days"], path)
     with pytest.raises(staffa.InvalidArgumentError, match="dtype_backend must be"):
         staffa.read_pandas(path, dtype_backend="arrow")  # type: ignore[arg-type]
     with pytest.raises(staffa.InvalidArgumentError, match="unknown column 'nope'"):
         staffa.read_pandas(path, ["nope"])
+    with pytest.raises(staffa.InvalidArgumentError, match=r"columns must be a list of names: \['n'\], not 'n'"):
+        staffa.read_pandas(path, "n")

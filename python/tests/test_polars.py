@@ -232,6 +232,8 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     path = tmp_path / "t.staffa"
     with pytest.raises(staffa.InvalidArgumentError, match="found list"):
         staffa.write_polars([1], path)  # type: ignore[arg-type]
+    with pytest.raises(staffa.InvalidArgumentError, match="Polars LazyFrame or DataFrame, found pandas DataFrame"):
+        staffa.write_polars(FRAME.to_pandas(), path)  # type: ignore[arg-type]
     failing = FRAME.lazy().select(pl.col("s").cast(pl.Int64))
     with pytest.raises(Exception, match="conversion"):
         staffa.write_polars(failing, path)

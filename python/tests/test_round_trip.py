@@ -152,6 +152,26 @@ def test_rows_by_range_slice_and_mask(stored: Callable[..., staffa.File]) -> Non
     assert file.take(pa.array([None] * 999 + [True]))["a"].to_pylist() == [999]
 
 
+# Few numbers cross as words, more as an Arrow array: 16 of a list and 65,536 of NumPy are the last ones.
+WORDS = (np.arange(65_537, dtype=np.int64) * 7919 + 5) % 1000
+ROWS_BY_NUMBER = {
+    "a list of 16": WORDS[:16].tolist(),
+    "a list of 17": WORDS[:17].tolist(),
+    "65,536 of NumPy": WORDS[:-1],
+    "65,537 of NumPy": WORDS,
+    "every other one": WORDS[:40:2],
+    "backwards": WORDS[:40][::-1],
+    "none, as floats": np.array([]),
+}
+
+
+@pytest.mark.parametrize("name", ROWS_BY_NUMBER)
+def test_rows_by_number(name: str, stored: Callable[..., staffa.File]) -> None:
+    table = pa.table({"a": range(1000), "s": [None if i % 7 == 3 else f"name {i}" for i in range(1000)]})
+    rows = ROWS_BY_NUMBER[name]
+    assert_same(stored(table).take(rows), table.take(pa.array(rows, pa.int64())))
+
+
 def test_string_views(stored: Callable[..., staffa.File]) -> None:
     table = pa.table({"s": ["a", None, "a long one, not inlined"], "b": [b"x", b"", None], "i": [1, 2, 3]})
     file = stored(table)

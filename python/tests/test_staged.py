@@ -150,6 +150,10 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         StagedWrite(tmp_path, SCHEMA, partition_by=["year"])
     with pytest.raises(staffa.InvalidArgumentError, match="profile must be"):
         StagedWrite(tmp_path, SCHEMA, profile=7)
+    staffa.write_dataset({"n": ["x"]}, tmp_path / "text")
+    with pytest.raises(staffa.InvalidArgumentError, match="column 'n' is string in .* and int64 in the new rows"):
+        StagedWrite(tmp_path / "text", SCHEMA, existing="append")
+    (tmp_path / "text" / names(tmp_path / "text")[0]).unlink()
     write = StagedWrite(tmp_path, SCHEMA)
     with pytest.raises(staffa.InvalidArgumentError, match=r"the columns \['n', 'day'\] expected, found \['n'\]"):
         write.write([pa.record_batch({"n": [1]})])

@@ -176,6 +176,37 @@ def test_existing_files(tmp_path: Path) -> None:
     assert names(tmp_path) == [Path(file).name for file in third.files]
 
 
+APPENDED = [
+    ({"month": ["May"], "year": [2024]}, ["year"], r"'month' is int32 in .*\.staffa and string in the new rows"),
+    ({"month": [5]}, [], r"partition_by must be \['year'\], as of its files, found \[\]"),
+    ({"month": [5], "day": [7]}, ["day"], r"must be \['year'\], .* found \['day'\]"),
+    ({"month": [5], "year": [2024], "day": [7]}, ["year", "day"], r"must be \['year'\], .* found \['year', 'day'\]"),
+]
+
+
+@pytest.mark.parametrize(("columns", "keys", "message"), APPENDED)
+def test_rows_that_do_not_go_with_a_folder_are_not_appended(
+    columns: dict[str, Any], keys: list[str], message: str, tmp_path: Path
+) -> None:
+    rows = pa.table({"month": pa.array([4], pa.int32()), "year": [2023]})
+    staffa.write_dataset(rows, tmp_path, partition_by=["year"])
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(staffa.InvalidArgumentError, match=message):
+        staffa.write_dataset(columns, tmp_path, partition_by=keys, existing="append")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_rows_of_wider_types_and_other_columns_are_appended(tmp_path: Path) -> None:
+    staffa.write_dataset({"month": pa.array([4], pa.int32()), "place": ["Oban"]}, tmp_path)
+    places = pa.array(["Mull"]).dictionary_encode()
+    staffa.write_dataset({"month": [5], "place": places, "rain": [1.5]}, tmp_path, existing="append")
+    # A damaged file says nothing of its columns; `dataset` can leave it out.
+    (tmp_path / "damaged.staffa").write_bytes(b"x")
+    staffa.write_dataset({"month": [6.5]}, tmp_path, existing="append")
+    (tmp_path / "damaged.staffa").unlink()
+    assert sorted(staffa.read_table(tmp_path)["month"].to_pylist()) == [4, 5, 6.5]
+
+
 def test_files_of_a_folder_are_bounded(tmp_path: Path) -> None:
     mixed = pa.table({"k": [i % 7 for i in range(700)], "x": range(700)})
     batches = mixed.to_batches(max_chunksize=50)
@@ -213,7 +244,7 @@ def test_no_rows_make_a_file_with_columns(tmp_path: Path) -> None:
 
 
 def test_an_exception_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
-    before = staffa.write_dataset(TABLE, tmp_path)
+    before = staffa.write_dataset(TABLE, tmp_path, partition_by=["s"])
     for existing in ("append", "overwrite"):
         with pytest.raises(SensorError):
             staffa.write_dataset(
@@ -223,7 +254,7 @@ def test_an_exception_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
                 max_open_files=1,
                 existing=existing,  # type: ignore[arg-type]
             )
-        assert names(tmp_path) == [Path(file).name for file in before.files]
+        assert sorted(str(path) for path in tmp_path.rglob("*") if path.is_file()) == sorted(before.files)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ use codes::Codes;
 use decode::Text;
 use table::{SHARED, strings_of, table};
 use tokens::Tokens;
-use train::{COMPARED, SAMPLED, TRIED};
+use train::{COMPARED, ESTIMATED, SAMPLED, TRIED};
 
 use super::prelude::*;
 use crate::encode::ChunkStrings;
@@ -71,8 +71,8 @@ impl Encoding for OnPair {
         let strings = byte_strings(values)?;
         let chunk = chooser.chunk();
         let trained_on = chunk.map_or(strings, |chunk| chunk.strings);
-        let tokens = Tokens::of_sample(trained_on, SAMPLED, &[]);
-        let codes = tokens.estimated_bytes(strings.contents(), SAMPLED)?;
+        let tokens = Tokens::of_sample(trained_on, ESTIMATED, &[]);
+        let codes = tokens.estimated_bytes(strings.contents(), ESTIMATED)?;
         let lengths = chooser.estimate_lengths(strings, stats)?;
         let table = tokens.table_bytes();
         let others = chunk.map_or(0, |chunk| chunk.others(table));
