@@ -93,7 +93,7 @@ def write_pandas(
     try:
         table = pa.Table.from_pandas(frame, preserve_index=index)
     except (pa.ArrowException, AttributeError, TypeError, ValueError) as error:
-        raise InvalidArgumentError(f"frame cannot be read as an Arrow table: {error}") from error
+        raise InvalidArgumentError(f"this is no pandas DataFrame that can be written: {error}") from error
     return write_table(table, path, **options)
 
 

@@ -139,29 +139,30 @@ def files_of(folder: str) -> list[_staffa.TableFile]:
 
 def check_append(folder: str, files: list[_staffa.TableFile], schema: pa.Schema, keys: list[str]) -> None:
     """Refuses rows that `dataset` could not read with the files of the folder."""
-    if not files:
-        return
-    there = _staffa.hive_keys([file.folders_below for file in files]).to_pyarrow().schema.names
-    if set(keys) != set(there):
+    schemas, folders = [], []
+    for file in files:
+        try:
+            opened = file.open()
+        except (CorruptError, TruncatedError):
+            # `dataset` can leave it out too.
+            continue
+        schemas.append((file.path, _engine_schema(opened.empty())))
+        if opened.num_rows:
+            # A file without rows is in no folder of keys.
+            folders.append(file.folders_below)
+    there = _staffa.hive_keys(folders).to_pyarrow().schema.names
+    if folders and set(keys) != set(there):
         raise InvalidArgumentError(f"{folder}: partition_by must be {there}, as of its files, found {keys}")
     # By name: the writer refuses two columns of one name.
     stored = pa.schema(list({field.name: field for field in schema if field.name not in keys}.values()))
     rows = _staffa.unify([stored])
     assert isinstance(rows, _staffa.Batch)
-    unify(
-        [*_schemas(files), ("the new rows", rows.flattened().to_pyarrow().schema)],
-        "cast the column, or write to another folder",
-    )
+    unify([*schemas, ("the new rows", _engine_schema(rows))], "cast the column, or write to another folder")
 
 
-def _schemas(files: list[_staffa.TableFile]) -> Iterator[tuple[str, pa.Schema]]:
-    """The paths and columns of the files, except damaged ones, which `dataset` can leave out too."""
-    for file in files:
-        try:
-            rows = file.open().empty()
-        except (CorruptError, TruncatedError):
-            continue
-        yield file.path, rows.flattened().to_pyarrow().schema
+def _engine_schema(batch: _staffa.Batch) -> pa.Schema:
+    """The columns as `dataset` has them, in types that all engines support."""
+    return batch.flattened().to_pyarrow().schema
 
 
 def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatchReader]:

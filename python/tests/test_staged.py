@@ -145,15 +145,23 @@ def test_a_file_that_is_gone_ends_the_commit(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
+def test_rows_that_do_not_go_with_the_folder_are_not_appended(tmp_path: Path) -> None:
+    staffa.write_dataset({"n": ["x"]}, tmp_path)
+    before = names(tmp_path)
+    with pytest.raises(staffa.InvalidArgumentError, match=r"column 'n' is string in .* and int64 in the new rows"):
+        StagedWrite(tmp_path, SCHEMA, existing="append")
+    with pytest.raises(
+        staffa.InvalidArgumentError, match=r"partition_by must be \[\], as of its files, found \['day'\]"
+    ):
+        StagedWrite(tmp_path, SCHEMA, partition_by=["day"], existing="append")
+    assert names(tmp_path) == before
+
+
 def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(staffa.InvalidArgumentError, match="partition_by: unknown column 'year'"):
         StagedWrite(tmp_path, SCHEMA, partition_by=["year"])
     with pytest.raises(staffa.InvalidArgumentError, match="profile must be"):
         StagedWrite(tmp_path, SCHEMA, profile=7)
-    staffa.write_dataset({"n": ["x"]}, tmp_path / "text")
-    with pytest.raises(staffa.InvalidArgumentError, match="column 'n' is string in .* and int64 in the new rows"):
-        StagedWrite(tmp_path / "text", SCHEMA, existing="append")
-    (tmp_path / "text" / names(tmp_path / "text")[0]).unlink()
     write = StagedWrite(tmp_path, SCHEMA)
     with pytest.raises(staffa.InvalidArgumentError, match=r"the columns \['n', 'day'\] expected, found \['n'\]"):
         write.write([pa.record_batch({"n": [1]})])

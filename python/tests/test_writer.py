@@ -241,6 +241,8 @@ def test_no_rows_make_a_file_with_columns(tmp_path: Path) -> None:
     summary = staffa.write_dataset(ROWS.slice(0, 0), tmp_path, partition_by=["year"])
     assert (summary.rows, len(summary.files)) == (0, 1)
     assert staffa.open(summary.files[0]).column_names == ["price", "city"]
+    staffa.write_dataset(ROWS, tmp_path, partition_by=["year"], existing="append")
+    assert by_price(staffa.read_table(tmp_path).select(ROWS.column_names)) == by_price(ROWS)
 
 
 def test_an_exception_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
