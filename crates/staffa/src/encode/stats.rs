@@ -127,8 +127,8 @@ impl<'a> Stats<'a> {
             .as_ref()
     }
 
-    /// Whether distinct strings and codes take less than a quarter of the strings' bytes: common
-    /// substrings save less. Only where codes are known.
+    /// Whether distinct strings and codes take less than half of the strings' bytes: common substrings
+    /// save less than that beyond what they save of the distinct ones. Only where codes are known.
     pub(crate) fn is_few_strings(&self) -> bool {
         let (Values::Bytes(strings), Some(Some(coded))) = (self.values, self.coded.get()) else {
             return false;
@@ -139,7 +139,7 @@ impl<'a> Stats<'a> {
             .map(|row| 1 + strings.get(*row as usize).len())
             .sum();
         let width = usize::BITS - coded.firsts.len().leading_zeros();
-        (distinct + strings.len() * width as usize / 8) * 4 < strings.contents().len()
+        (distinct + strings.len() * width as usize / 8) * 2 < strings.contents().len()
     }
 
     /// Matches of values with earlier ones; `None` where there are few.

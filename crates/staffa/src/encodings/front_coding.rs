@@ -39,11 +39,14 @@ impl Encoding for FrontCoding {
     }
 
     /// A fifth of the bytes must be shared, by a few pairs of neighbours.
-    fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
+    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         const PAIRS: usize = 64;
         let Values::Bytes(strings) = values else {
             return false;
         };
+        if stats.is_few_strings() {
+            return false;
+        }
         let step = (strings.len() / PAIRS).max(1);
         let (mut common, mut bytes) = (0, 0);
         for i in (0..strings.len().saturating_sub(1)).step_by(step) {
