@@ -11,6 +11,7 @@
 //! throughout.
 
 use super::prelude::*;
+use crate::values::{Physical as _, for_ints};
 use staffa_kernels::{prefix_sum, unpack_prefix_sum};
 
 /// See the [module](self).
@@ -34,6 +35,7 @@ impl Encoding for Delta {
 
     fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         values.len() > 2
+            && for_ints!(values.physical_type(), T => T::slice(values).is_some_and(narrows), _ => false)
     }
 
     fn encode(
@@ -49,6 +51,31 @@ impl Encoding for Delta {
         node.expect_children(1)?;
         open_ints!(node, T => open::<T>(node, cx))
     }
+}
+
+/// Whether deltas have fewer bits than values less the least of their neighbours, by a few parts.
+fn narrows<T: Integer>(words: &[T]) -> bool {
+    const PARTS: usize = 16;
+    const PART: usize = 64;
+    let stride = (words.len() / PARTS).max(PART);
+    let bits = |word: T| u64::from(T::BITS - word.leading_zeros());
+    let (mut own, mut deltas) = (0, 0);
+    for start in (0..words.len()).step_by(stride) {
+        let part = words
+            .get(start..words.len().min(start + PART))
+            .unwrap_or_default();
+        let least = part.iter().copied().min().unwrap_or(T::ZERO);
+        let spans = part
+            .iter()
+            .skip(1)
+            .map(|word| bits(word.wrapping_sub(least)));
+        own += spans.sum::<u64>();
+        let steps = part
+            .array_windows()
+            .map(|[a, b]| bits(b.wrapping_sub(*a).zigzag()));
+        deltas += steps.sum::<u64>();
+    }
+    deltas <= own
 }
 
 fn encode<T: Integer>(words: &[T], chooser: &Chooser<'_>) -> Result<Option<Node>> {
