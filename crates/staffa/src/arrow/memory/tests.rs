@@ -79,7 +79,7 @@ fn contents_are_counted_where_the_rows_have_them() {
     assert_eq!(memory_of_rows(&nulls.unwrap()), 1 + 4 * 16);
 
     // Of many values for few rows, all buffers tell the mean.
-    let long = ["longer than a view holds"; 5000];
+    let long = std::iter::repeat_n("longer than a view holds", 5000);
     let values: ArrayRef = Arc::new(StringViewArray::from_iter_values(long));
     let keys = (0..4).map(|key| key * 1000).collect();
     let dictionary = DictionaryArray::<Int32Type>::new(keys, values.clone());
