@@ -40,6 +40,9 @@ const TIMES_SMALLEST: f64 = 1.5;
 /// Share that another encoding must save where a column has the tree of a similar one.
 const BEATEN: usize = 12;
 
+/// Rows of a run, on average, from which on runs are long.
+const LONG_RUN: usize = 12;
+
 /// Encodings that are tried although the best tree so far beats their estimate.
 const DOUBTED: usize = 2;
 
@@ -101,7 +104,15 @@ impl Chooser<'_> {
     ) -> Result<Node> {
         let tried = best.as_ref().map(|node| node.encoding);
         let mut ranked = Vec::new();
-        for candidate in self.candidates(values, stats, |e| Some(e.info().id) != tried) {
+        let others = self.candidates(values, stats, |e| Some(e.info().id) != tried);
+        let mut others: Vec<_> = others.collect();
+        // Long runs are stored once, or as exceptions of the most frequent value: nothing else takes less
+        // (decision 36).
+        let are_long = stats.runs() * LONG_RUN <= values.len();
+        if are_long && others.iter().any(|e| e.info().bits == Bits::Once) {
+            others.retain(|e| matches!(e.info().bits, Bits::Fewer | Bits::Once));
+        }
+        for candidate in others {
             if let Some(cost) = self.estimated_cost(candidate, values, stats)? {
                 ranked.push((cost, candidate));
             }
@@ -185,7 +196,8 @@ impl Chooser<'_> {
         if !self.rules.pool.by_id(node.encoding).is_some_and(packs) {
             return Ok(false);
         }
-        for candidate in self.candidates(values, stats, |e| e.info().bits == Bits::Fewer) {
+        let saves = |e: &dyn Encoding| matches!(e.info().bits, Bits::Fewer | Bits::Once);
+        for candidate in self.candidates(values, stats, saves) {
             let cost = self.estimated_cost(candidate, values, stats)?;
             if cost.is_some_and(|cost| cost + cost / BEATEN < self.node_cost(node)) {
                 return Ok(true);

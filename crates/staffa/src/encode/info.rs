@@ -80,8 +80,10 @@ pub enum Availability {
 pub enum Bits {
     /// As many bits as any other, about.
     Same,
-    /// Fewer, or those of a run once.
+    /// Fewer.
     Fewer,
+    /// Those of a run once.
+    Once,
     /// What the children make of it.
     Other,
 }

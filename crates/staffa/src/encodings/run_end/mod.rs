@@ -31,7 +31,7 @@ impl Encoding for RunEnd {
             about: "each run of equal values once, with the row at which it ends",
             child_names: &["values", "ends"],
             decode_picos: 100,
-            bits: crate::encode::Bits::Fewer,
+            bits: crate::encode::Bits::Once,
             ..Info::DEFAULT
         }
     }
