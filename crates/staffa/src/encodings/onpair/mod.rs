@@ -71,7 +71,7 @@ impl Encoding for OnPair {
         let strings = byte_strings(values)?;
         let chunk = chooser.chunk();
         let trained_on = chunk.map_or(strings, |chunk| chunk.strings);
-        let tokens = Tokens::of_sample(trained_on, ESTIMATED, &[]);
+        let tokens = Tokens::of_sample(trained_on, SAMPLED, &[]);
         let codes = tokens.estimated_bytes(strings.contents(), ESTIMATED)?;
         let lengths = chooser.estimate_lengths(strings, stats)?;
         let table = tokens.table_bytes();

@@ -18,9 +18,9 @@ const LONG: usize = 3 << 19;
 const TRAINED: usize = 1 << 19;
 /// A pair that is seen as often becomes a token, in the largest sample.
 const OFTEN: usize = 8;
-/// Bytes that an estimate reads: half of them takes 3.5% more for a log of hits, twice as many tell nothing more.
+/// Bytes whose codes an estimate counts: twice as many tell nothing more.
 pub(super) const ESTIMATED: usize = TRAINED / 64;
-/// Bytes by which a block is compared with its chunk.
+/// Bytes that an estimate trains on, and by which a block is compared with its chunk.
 pub(super) const SAMPLED: usize = TRAINED / 32;
 /// Bytes of the sample by which two tables of tokens are compared.
 pub(super) const COMPARED: usize = 1 << 16;
