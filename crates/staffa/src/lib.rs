@@ -121,13 +121,13 @@ pub use inspect::{
     EncodingTree, Inspection, LeafInfo, LeafRequirement, LeafStatistics, PartInfo, RelationWhy,
     RowGroupInfo, SharedExplain, SharedWhy, VerifyReport,
 };
-pub use limits::{Cancel, Limits, retained_memory, set_retained_memory};
+pub use limits::{Cancel, Limits, retained_memory, set_retained_memory, with_threads};
 pub use predicate::{Column, Compare, Literal, Predicate, col};
 #[cfg(feature = "aggregate")]
 pub use read::{Aggregate, aggregate_batches};
 pub use read::{
     ArrowReader, Cache, CacheInfo, File, OpenStep, Opening, Reader, RowSelection, Scan, ScanCounts,
-    ScanMetrics, Split, Step, Steps, Take, with_threads,
+    ScanMetrics, Split, Step, Steps, Take,
 };
 pub use write::{AtomicFile, WriteOptions, WriteSummary, Writer, to_bytes};
 

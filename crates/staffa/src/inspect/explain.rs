@@ -7,7 +7,8 @@ use super::{column_name, decoded_bytes};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
 use crate::format::{BlockEntry, ChunkEntry, NodeRef, PartEntry, block, shared_dictionary};
-use crate::read::{File, map_parallel};
+use crate::limits::map_parallel;
+use crate::read::File;
 use crate::values::PhysicalType;
 
 /// The trees of encodings of a leaf column.

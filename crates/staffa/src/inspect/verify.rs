@@ -5,7 +5,8 @@ use super::verify_statistics::{FoundBlock, FoundStatistics};
 use crate::encodings::edition::name_of;
 use crate::error::{Error, Result};
 use crate::format::{BitSet, HEADER_BYTES, SortKey, block, check_header, shared_dictionary};
-use crate::read::{ChunkReader, File, RowRange, SCAN_GAP, map_parallel, read_column};
+use crate::limits::map_parallel;
+use crate::read::{ChunkReader, File, RowRange, SCAN_GAP, read_column};
 use crate::write::sort_order::SortCheck;
 
 /// What [`File::verify`] has checked.

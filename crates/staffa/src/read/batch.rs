@@ -13,10 +13,10 @@ use super::chunk_reader::ChunkReader;
 use super::column_builder::OutputLayout;
 use super::dictionary::{cast_to_dictionary, dictionary_or_runs, read_dictionary};
 use super::run_ends::read_runs;
-use super::threads::{map_parallel, threads};
 use crate::arrow::{Node, assemble_within, view_leaves};
 use crate::error::{Error, Result};
 use crate::format::MAX_BLOCK_ROWS;
+use crate::limits::{map_parallel, threads};
 use crate::values::PhysicalType;
 
 /// Larger batches leave the processor's caches before they are read.

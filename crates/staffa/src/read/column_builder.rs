@@ -10,13 +10,13 @@ use staffa_kernels::{PlainStrings, PoolBuf, StringViews, zeros};
 
 use super::block_range::BlockRange;
 use super::slots::{BlockSize, Slot, fill_views_of, likely_bytes, put_ends, short, typed};
-use super::threads::threads;
 use crate::arrow::Leaf;
 use crate::decode::{
     AnyDecoder, Appended, Block, Decodable, Scratch, SelectedValues, Selection, memory, take_bytes,
     take_words,
 };
 use crate::error::{Error, Result};
+use crate::limits::threads;
 use crate::values::{Bitmap, DecodedLeaf, DecodedValues, PhysicalType, for_words};
 
 /// Layout of the output.

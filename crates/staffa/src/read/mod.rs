@@ -32,7 +32,6 @@ mod scan;
 mod slots;
 mod support;
 mod take;
-mod threads;
 
 #[cfg(feature = "aggregate")]
 pub use aggregate::{Aggregate, aggregate_batches};
@@ -47,7 +46,5 @@ pub(crate) use ranges::SCAN_GAP;
 pub(crate) use scan::schema_for;
 pub use scan::{ArrowReader, Reader, Scan, Split, Step, Steps};
 pub use take::{RowSelection, Take};
-pub use threads::with_threads;
-pub(crate) use threads::{Threads, map_parallel};
 #[cfg(feature = "experiments")]
 pub(crate) use {cache::OpenBlock, column_builder::ColumnBuilder, slots::BlockSize};

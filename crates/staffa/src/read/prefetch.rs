@@ -112,7 +112,7 @@ impl<T> Drop for Prefetch<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::threads::thread_pool;
+    use crate::limits::thread_pool;
 
     #[test]
     fn results_come_in_order_or_all_the_same() {

@@ -1,7 +1,7 @@
 //! The input of a block: the rows of a leaf that it covers, before they are encoded.
 
 use crate::error::{Error, Result};
-use crate::read::map_parallel;
+use crate::limits::map_parallel;
 use crate::values::{
     Bitmap, LeafArray, LeafValues, OwnedValues, Physical as _, PhysicalType, Strings, Values,
     for_words,

@@ -13,7 +13,7 @@ use crate::encode::{Access, Chooser, ChunkBytes, ChunkStrings, Example, Hint, St
 use crate::encodings::{POOL, onpair};
 use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
-use crate::read::map_parallel;
+use crate::limits::map_parallel;
 use crate::values::{LeafArray, LeafValues, Strings, Values};
 
 /// Chooses the encodings of one leaf of one row group. `hint` is the tree of an earlier row group or of a

@@ -17,8 +17,8 @@ use crate::encodings::{POOL, opener};
 use crate::error::{Error, Result};
 use crate::format::block::{self, Parsed, Parts};
 use crate::format::{BitSet, Node, ZoneMap, checksum};
+use crate::limits::map_parallel;
 use crate::limits::{Cancel, Limits};
-use crate::read::map_parallel;
 use crate::values::{Bitmap, Kind, PhysicalType, Values};
 
 /// How a chunk is to be encoded.

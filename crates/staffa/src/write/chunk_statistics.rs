@@ -5,7 +5,7 @@ use staffa_kernels::U256;
 
 use crate::arrow::Leaf;
 use crate::error::Result;
-use crate::read::map_parallel;
+use crate::limits::map_parallel;
 use crate::values::{Kind, LeafArray, LeafValues, OwnedValues, Physical as _, Values, for_words};
 
 /// The exact sum of the values of each leaf that are not NULL; `None` for types that have none, and

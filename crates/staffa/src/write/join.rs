@@ -6,7 +6,7 @@ use arrow_schema::SchemaRef;
 use super::window::Window;
 use crate::arrow::{batch_of, join_column, no_column, surely_join};
 use crate::error::{Error, Result};
-use crate::read::map_parallel;
+use crate::limits::map_parallel;
 
 /// The rows of a row group, as they came.
 pub(super) struct Rows {

@@ -14,7 +14,7 @@ use crate::encodings::POOL;
 use crate::encodings::edition::Edition;
 use crate::error::{Error, Result};
 use crate::format::{BitSet, MAX_BLOCK_ROWS, SortKey};
-use crate::read::Threads;
+use crate::limits::Threads;
 use crate::values::{Kind, PhysicalType};
 
 /// What is settled before the first byte is written.

@@ -18,7 +18,7 @@ use crate::arrow::{Domain, Layout, Leaf, shred_columns};
 use crate::encode::{Access, Hint, Profile, Rules};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
-use crate::read::map_parallel;
+use crate::limits::map_parallel;
 use crate::values::{Kind, LeafArray, LeafValues, Physical as _, for_words};
 
 /// A row group, ready to be written.

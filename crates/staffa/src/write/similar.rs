@@ -10,7 +10,7 @@ use staffa_kernels::Int as _;
 use super::chunk::ChunkOptions;
 use crate::encode::hash_of;
 use crate::error::Result;
-use crate::read::map_parallel;
+use crate::limits::map_parallel;
 use crate::values::{Bitmap, Kind, LeafArray, LeafValues, PhysicalType, Strings, for_ints};
 
 /// Tables of fewer leaves are chosen leaf by leaf.

@@ -5,7 +5,7 @@ use super::super::prelude::*;
 use super::codes::put_groups;
 use super::table::{LONGEST, code_width, strings_of};
 use super::train::TRIED;
-use crate::read::map_parallel;
+use crate::limits::map_parallel;
 use crate::values::{Strings, StringsBuf, distinct_bytes};
 
 /// Set beside the code of a token of two bytes, and not beside that of one.

@@ -39,10 +39,10 @@ use super::chunk_reader::ChunkReader;
 use super::ranges::SCAN_GAP;
 use super::rows::OpenBlocks;
 use super::scan::ScanTask;
-use super::threads::{map_parallel, threads};
 use super::{File, Reader};
 use crate::arrow::unknown_column;
 use crate::error::{Error, Result};
+use crate::limits::{map_parallel, threads};
 use crate::predicate::{Predicate, innermost};
 use crate::values::Bitmap;
 

@@ -11,12 +11,12 @@ use super::row_numbers::RowNumbers;
 use super::{Scan, Steps, schema_for};
 use crate::arrow::with_short_decimals;
 use crate::error::{Error, Result};
+use crate::limits::Threads;
 use crate::predicate::Predicate;
 use crate::read::File;
 use crate::read::batch::{RowRanges, STEP_ROWS};
 use crate::read::dictionary::with_dictionaries;
 use crate::read::run_ends::with_run_ends;
-use crate::read::threads::Threads;
 
 impl Scan {
     /// What every form of the scan needs, checked.

@@ -10,9 +10,9 @@ use super::blocking::BlockingSteps;
 use super::plan::ScanPlan;
 use super::queue::TaskQueue;
 use crate::error::Result;
+use crate::limits::Threads;
 use crate::read::File;
 use crate::read::prefetch::Prefetch;
-use crate::read::threads::Threads;
 
 /// The batches of a [`Scan`](super::Scan).
 #[derive(Debug)]

@@ -26,10 +26,10 @@ use super::requests::Requests;
 use super::window::{Stage, Window, bytes_of};
 use crate::error::{Error, Result};
 use crate::format::Fetched;
+use crate::limits::Threads;
 use crate::read::File;
 use crate::read::batch::RowRange;
 use crate::read::metrics::{ScanMetrics, ScanReads};
-use crate::read::threads::Threads;
 
 /// Bytes that windows may need ahead of the batches, at most.
 pub(super) const AHEAD_BYTES: u64 = 128 << 20;

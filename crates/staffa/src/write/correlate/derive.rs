@@ -11,7 +11,7 @@ use crate::encodings::{POOL, opener};
 use crate::error::{Error, Result};
 use crate::format::{BitSet, Node, block};
 use crate::limits::Limits;
-use crate::read::map_parallel;
+use crate::limits::map_parallel;
 use crate::values::{Bitmap, Kind, OwnedValues, Physical as _, Values, for_ints};
 
 /// A derived column must shrink to this share: reading it alone costs reading the other as well.

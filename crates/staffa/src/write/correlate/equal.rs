@@ -6,7 +6,7 @@ use super::super::chunk::{ChosenChunk, EncodedChunk};
 use super::{LEAST_BYTES, may_be_derived};
 use crate::error::Result;
 use crate::format::checksum;
-use crate::read::map_parallel;
+use crate::limits::map_parallel;
 use crate::values::{Kind, PhysicalType};
 
 /// What equal chunks have in common at least.

@@ -29,7 +29,7 @@ use super::at_mut;
 use super::chunk::{ChosenChunk, Trees};
 use crate::encode::{Encoding, Profile};
 use crate::error::Result;
-use crate::read::map_parallel;
+use crate::limits::map_parallel;
 
 /// A chunk of fewer bytes is not derived.
 const LEAST_BYTES: usize = 64;

@@ -9,7 +9,7 @@ use super::derive::derive;
 use super::gain::best_derivations;
 use super::{Derivation, may_be_derived, too_large};
 use crate::error::{Error, Result};
-use crate::read::map_parallel;
+use crate::limits::map_parallel;
 
 /// Columns that may be derived from each other, at most: those of a table with more lie that close
 /// together.

@@ -9,7 +9,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use crate::error::{Error, Result};
 
 /// A pool of `threads` threads; `None`, or 0 threads, for the global one.
-pub(super) fn thread_pool(threads: Option<usize>) -> Result<Option<ThreadPool>> {
+pub(crate) fn thread_pool(threads: Option<usize>) -> Result<Option<ThreadPool>> {
     let build = |threads| ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = threads.filter(|threads| *threads > 0).map(build);
     let refused = |e| Error::invalid(format!("no threads: {e}"));
@@ -31,7 +31,7 @@ thread_local! {
 }
 
 /// Number of threads that work of this one may use.
-pub(super) fn threads() -> usize {
+pub(crate) fn threads() -> usize {
     if HERE.get() {
         1
     } else {

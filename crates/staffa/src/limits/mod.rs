@@ -1,9 +1,16 @@
-//! Limits: the most that a reader accepts and allocates, memory kept for reuse, and cancellation.
+//! Limits: the most that a reader accepts and allocates, memory kept for reuse, threads, and cancellation.
+
+mod threads;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::error::{Error, Result};
+
+#[cfg(test)]
+pub(crate) use threads::thread_pool;
+pub use threads::with_threads;
+pub(crate) use threads::{Threads, map_parallel, threads};
 
 /// Limits that a reader checks before it allocates. The defaults suit a service that reads files
 /// from anywhere, and are far above the files that the writer makes.
