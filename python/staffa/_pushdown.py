@@ -297,10 +297,10 @@ _LITERALS: dict[int, tuple[Callable[[pa.DataType], bool], type, Callable[[Any], 
     10: (pa.types.is_float32, memoryview, lambda data: struct.unpack("<f", data)[0]),
     11: (pa.types.is_float64, memoryview, lambda data: struct.unpack("<d", data)[0]),
     12: (is_text, memoryview, lambda data: bytes(data).decode()),
-    14: (is_microseconds, int, _timestamp),
+    14: (lambda data_type: is_microseconds(data_type) and data_type.tz is None, int, _timestamp),
     16: (pa.types.is_date32, int, _date),
     24: (pa.types.is_decimal128, memoryview, _decimal),
-    27: (is_microseconds, int, _timestamp),
+    27: (lambda data_type: is_microseconds(data_type) and data_type.tz is not None, int, _timestamp),
 }
 
 

@@ -138,7 +138,7 @@ class Scanner(Lookalike, like=ds.Scanner):
         """Rows by number, a range, a slice or a mask, as in `File.take`; with a filter of the rows that match it."""
         if self._projection.filtered:
             table = self.to_table()
-            return table.take(_row_numbers(indices, table.num_rows))
+            return _taken(table, _row_numbers(indices, table.num_rows))
         ends = list(accumulate(self._source.rows_by_file, initial=0))
         rows = _row_numbers(indices, ends[-1])
         if len(ends) == 2:
@@ -150,7 +150,7 @@ class Scanner(Lookalike, like=ds.Scanner):
             first, last = (bisect_left(ascending, row, key=methodcaller("as_py")) for row in (start, end))
             if first < last:
                 batches.append(self._take_from(file, pc.subtract(ascending.slice(first, last - first), start)))
-        return self._table(batches).take(pc.sort_indices(order))
+        return _taken(self._table(batches), pc.sort_indices(order))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Another process has a cache and counters of its own.
@@ -173,6 +173,14 @@ class Scanner(Lookalike, like=ds.Scanner):
             for batch in batches:
                 yield batch
                 left = None if left is None else left - batch.num_rows
+
+
+def _taken(table: pa.Table, rows: pa.Array) -> pa.Table:
+    """Rows of a table by number: pyarrow has none of a table without columns."""
+    if table.num_columns:
+        return table.take(rows)
+    counted = pa.table({"": pa.nulls(len(rows))}).select([])
+    return counted.replace_schema_metadata(table.schema.metadata)
 
 
 def _row_numbers(indices: Any, rows: int) -> pa.Array:

@@ -279,6 +279,11 @@ def test_columns(sales: staffa.Dataset) -> None:
     assert sales.scanner([], pc.field("price") + 1 > 3).count_rows() == 3
 
 
+def test_take_of_no_columns_counts_the_rows(sales: staffa.Dataset) -> None:
+    assert sales.take([0, 2], columns=[]).num_rows == 2
+    assert sales.take([0], columns=[], filter=~pc.field(sales.schema.names[0]).is_null()).num_rows == 1
+
+
 def test_take(sales: staffa.Dataset) -> None:
     prices = sales.to_table()["price"].to_pylist()
     for indices in ([5, 0, 3, 3, 1], [], [2], range(6)):

@@ -217,6 +217,25 @@ def test_a_list_holds_the_values_that_are_equal(data_type: pa.DataType, path: Pa
         assert WAYS[way](path, [("x", "in", [*literals, *own])]).num_rows == len(values)
 
 
+def test_times_with_a_zone_and_without_are_not_compared(path: Path) -> None:
+    """As in pyarrow, whether the library or pyarrow tests the filter."""
+    naive, aware = dt.datetime(2024, 7, 1, 12), dt.datetime(2024, 7, 1, 12, tzinfo=dt.timezone.utc)
+    moments = pa.array([naive, None], pa.timestamp("us"))
+    staffa.write_table(pa.table({"t": moments, "z": moments.cast(pa.timestamp("us", "UTC"))}), path)
+    for way in ("file", "dataset"):
+        for filter in (F("z") <= naive, F("t") <= aware):
+            with pytest.raises(staffa.InvalidArgumentError, match="timezone"):
+                WAYS[way](path, filter)
+        assert WAYS[way](path, (F("z") <= aware) & (F("t") <= naive)).num_rows == 1
+
+
+def test_a_column_without_a_name_is_unknown(path: Path) -> None:
+    staffa.write_table(TABLE, path)
+    for way in ("file", "dataset"):
+        with pytest.raises(staffa.InvalidArgumentError, match="unknown column ''"):
+            WAYS[way](path, F("").is_null())
+
+
 def test_numbers_below_those_without_a_sign(path: Path) -> None:
     staffa.write_table(pa.table({"u": pa.array([0, 2**64 - 1, None], pa.uint64())}), path)
     for operator_, rows in {"=": 0, "<>": 2, "<": 0, "<=": 0, ">": 2, ">=": 2}.items():

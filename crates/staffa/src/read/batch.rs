@@ -186,6 +186,10 @@ pub(crate) fn read_column(
         _ => read_dictionary(&reader, plain.data_type(), &range.rows),
     };
     match found.map_err(|e| e.at(|p| reader.name(p)))? {
+        Some(array) if !field.is_nullable() && array.logical_null_count() > 0 => {
+            let error = Error::corrupt("the column is not nullable, but a value is NULL");
+            Err(error.at(|p| reader.name(p)))
+        }
         Some(array) => Ok(array),
         None => cast_to_dictionary(field, &read_plain(file, column, &plain, range, false)?),
     }

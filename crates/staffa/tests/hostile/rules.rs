@@ -354,6 +354,37 @@ fn a_verified_file_has_one_place_for_each_chunk() {
     );
 }
 
+/// A NULL in a column that the schema calls not nullable, however the column is read.
+#[test]
+fn nulls_of_columns_that_are_not_nullable_are_refused() {
+    let _turn = turn();
+    let strings = (0..300).map(|i| (i % 3 > 0).then(|| format!("{}", i % 7)));
+    let mut parts = parts_of(Arc::new(strings.collect::<StringArray>()));
+    let name = File::from_bytes(parts.file())
+        .unwrap()
+        .schema()
+        .field(0)
+        .name()
+        .clone();
+    let schema = parts.section(SCHEMA);
+    let at = schema
+        .windows(name.len())
+        .position(|part| part == name.as_bytes());
+    schema[at.unwrap() + name.len()] = 0;
+    let file = File::from_bytes(parts.file()).unwrap();
+    assert!(!file.schema().field(0).is_nullable());
+    let scans = [
+        file.scan(),
+        file.scan().string_views(true),
+        file.scan().dictionaries([name.as_str()]),
+        file.scan().run_ends([name.as_str()]),
+    ];
+    for (i, scan) in scans.into_iter().enumerate() {
+        let read = scan.reader().unwrap().collect::<Result<Vec<_>>>();
+        assert!(matches!(read, Err(Error::Corrupt { .. })), "{i}: {read:?}");
+    }
+}
+
 /// pco says its version by itself; any other one is refused by name, and costs its column.
 #[test]
 fn another_version_of_pco_is_refused_by_name() {
