@@ -68,8 +68,8 @@ def evaluate(expressions: Mapping[str, Any], batch: pa.RecordBatch, what: str, n
     import pyarrow.acero as acero
 
     if batch.num_columns == 0:
-        # The expressions name no column. Not every kernel keeps the number of rows of a table without columns: there is one
-        # of a name that no expression has.
+        # The expressions name no column. Not every kernel keeps the number of rows of a table without columns; no
+        # expression has this name.
         batch = pa.record_batch({"\0": pa.nulls(batch.num_rows)})
     source = acero.TableSourceNodeOptions(pa.Table.from_batches([batch]))
     project = acero.ProjectNodeOptions(list(expressions.values()), list(expressions))
