@@ -177,10 +177,7 @@ class Scanner(Lookalike, like=ds.Scanner):
 
 def _taken(table: pa.Table, rows: pa.Array) -> pa.Table:
     """Rows of a table by number: pyarrow has none of a table without columns."""
-    if table.num_columns:
-        return table.take(rows)
-    counted = pa.table({"": pa.nulls(len(rows))}).select([])
-    return counted.replace_schema_metadata(table.schema.metadata)
+    return table.take(rows) if table.num_columns else pa.table({"": pa.nulls(len(rows))}).select([])
 
 
 def _row_numbers(indices: Any, rows: int) -> pa.Array:

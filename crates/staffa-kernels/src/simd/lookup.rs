@@ -5,7 +5,9 @@
 //! the shuffle gives 0.
 
 #[cfg(target_arch = "aarch64")]
-use std::arch::aarch64::*;
+use std::arch::aarch64::{
+    uint8x16_t, vdupq_n_u8, vld1q_u8, vorrq_u8, vqtbl1q_u8, vst1q_u8, vsubq_u8,
+};
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
