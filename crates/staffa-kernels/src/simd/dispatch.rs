@@ -73,7 +73,7 @@ fn detect() -> Level {
 /// chosen at run time.
 ///
 /// `fn name<>(args) = body, avx2: other, avx512: another;` has hand-written bodies for the upper
-/// levels.
+/// levels. They may be `unsafe` for the instructions of the level, and for nothing else.
 macro_rules! dispatch {
     ($(#[$meta:meta])* $vis:vis fn $name:ident $args:tt $(-> $ret:ty)? = $body:path;) => {
         dispatch! { $(#[$meta])* $vis fn $name<> $args $(-> $ret)? = $body, avx2: $body, avx512: $body; }
@@ -89,11 +89,15 @@ macro_rules! dispatch {
             {
                 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
                 fn avx2 $(<$T: $bound>)? ($($arg: $ty),*) $(-> $ret)? {
-                    $body2($($arg),*)
+                    // SAFETY: the wrapper has the instructions; see above.
+                    #[allow(unused_unsafe)]
+                    unsafe { $body2($($arg),*) }
                 }
                 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")]
                 fn avx512 $(<$T: $bound>)? ($($arg: $ty),*) $(-> $ret)? {
-                    $body512($($arg),*)
+                    // SAFETY: as above.
+                    #[allow(unused_unsafe)]
+                    unsafe { $body512($($arg),*) }
                 }
                 match $crate::simd::dispatch::level() {
                     // SAFETY: `level` has found every feature of the wrapper on this machine.

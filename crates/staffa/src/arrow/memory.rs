@@ -108,20 +108,34 @@ fn memory_of_some(values: &ArrayRef, range: Range<usize>, count: usize) -> usize
 
 /// Whether bytes of such values are known row by row alone.
 fn has_views(ty: &DataType) -> bool {
-    match ty {
-        DataType::Utf8View
-        | DataType::BinaryView
-        | DataType::ListView(_)
-        | DataType::LargeListView(_) => true,
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::Map(field, _)
-        | DataType::RunEndEncoded(_, field) => has_views(field.data_type()),
-        DataType::Struct(fields) => fields.iter().any(|field| has_views(field.data_type())),
-        DataType::Dictionary(_, values) => has_views(values),
-        _ => false,
-    }
+    contains(ty, &|ty| {
+        matches!(
+            ty,
+            DataType::Utf8View
+                | DataType::BinaryView
+                | DataType::ListView(_)
+                | DataType::LargeListView(_)
+        )
+    })
+}
+
+/// Whether a type, or one in it, is of a kind.
+fn contains(ty: &DataType, is_kind: &impl Fn(&DataType) -> bool) -> bool {
+    is_kind(ty)
+        || match ty {
+            DataType::List(field)
+            | DataType::LargeList(field)
+            | DataType::ListView(field)
+            | DataType::LargeListView(field)
+            | DataType::FixedSizeList(field, _)
+            | DataType::Map(field, _)
+            | DataType::RunEndEncoded(_, field) => contains(field.data_type(), is_kind),
+            DataType::Struct(fields) => fields
+                .iter()
+                .any(|field| contains(field.data_type(), is_kind)),
+            DataType::Dictionary(_, values) => contains(values, is_kind),
+            _ => false,
+        }
 }
 
 /// Views, and the contents that do not stand in them.
@@ -210,18 +224,7 @@ impl Dictionaries {
 }
 
 fn has_dictionary(ty: &DataType) -> bool {
-    match ty {
-        DataType::Dictionary(..) => true,
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::ListView(field)
-        | DataType::LargeListView(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::Map(field, _)
-        | DataType::RunEndEncoded(_, field) => has_dictionary(field.data_type()),
-        DataType::Struct(fields) => fields.iter().any(|field| has_dictionary(field.data_type())),
-        _ => false,
-    }
+    contains(ty, &|ty| matches!(ty, DataType::Dictionary(..)))
 }
 
 /// Calls `each` with the values of every dictionary in an array.

@@ -110,7 +110,7 @@ impl Chooser<'_> {
         // (decision 36).
         let are_long = stats.runs() * LONG_RUN <= values.len();
         if are_long && others.iter().any(|e| e.info().bits == Bits::Once) {
-            others.retain(|e| matches!(e.info().bits, Bits::Fewer | Bits::Once));
+            others.retain(|e| e.info().bits.saves());
         }
         for candidate in others {
             if let Some(cost) = self.estimated_cost(candidate, values, stats)? {
@@ -196,8 +196,7 @@ impl Chooser<'_> {
         if !self.rules.pool.by_id(node.encoding).is_some_and(packs) {
             return Ok(false);
         }
-        let saves = |e: &dyn Encoding| matches!(e.info().bits, Bits::Fewer | Bits::Once);
-        for candidate in self.candidates(values, stats, saves) {
+        for candidate in self.candidates(values, stats, |e| e.info().bits.saves()) {
             let cost = self.estimated_cost(candidate, values, stats)?;
             if cost.is_some_and(|cost| cost + cost / BEATEN < self.node_cost(node)) {
                 return Ok(true);

@@ -88,6 +88,13 @@ pub enum Bits {
     Other,
 }
 
+impl Bits {
+    /// Whether frequent values, or runs, take less than others.
+    pub fn saves(self) -> bool {
+        matches!(self, Self::Fewer | Self::Once)
+    }
+}
+
 /// What is decoded to read one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PointAccess {

@@ -145,7 +145,7 @@ impl Text {
 
 dispatch! {
     fn print<>(text: &Text, rows: &TextRows<'_>, lengths: &mut [u32], out: &mut [u8]) -> Option<usize>
-        = print_base, avx2: print_avx2, avx512: print_avx512;
+        = print_base, avx2: print_wide, avx512: print_wide;
 }
 
 /// SSE2 has no shuffle of bytes; NEON has one.
@@ -162,34 +162,6 @@ fn print_base(
     #[cfg(not(target_arch = "aarch64"))]
     let printed = print_body(text, rows, lengths, out);
     printed
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
-fn print_avx2(
-    text: &Text,
-    rows: &TextRows<'_>,
-    lengths: &mut [u32],
-    out: &mut [u8],
-) -> Option<usize> {
-    // SAFETY: AVX2 is there.
-    unsafe { print_wide(text, rows, lengths, out) }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(
-    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
-)]
-#[inline]
-fn print_avx512(
-    text: &Text,
-    rows: &TextRows<'_>,
-    lengths: &mut [u32],
-    out: &mut [u8],
-) -> Option<usize> {
-    // SAFETY: AVX2 is there.
-    unsafe { print_wide(text, rows, lengths, out) }
 }
 
 /// Prints by tiles where they print these rows. Inlined, so that all of it has the instructions of the caller.
@@ -266,7 +238,7 @@ fn print_body(
 
 dispatch! {
     fn inline_views<>(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize>
-        = views_base, avx2: views_avx2, avx512: views_avx512;
+        = views_base, avx2: views_wide, avx512: views_wide;
 }
 
 /// SSE2 has no shuffle of bytes; NEON has one.
@@ -274,7 +246,7 @@ dispatch! {
 fn views_base(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
     // SAFETY: NEON is part of the architecture.
     #[cfg(target_arch = "aarch64")]
-    return unsafe { tile_views(text.tiles(rows, out.len())?, rows, out) }.ok();
+    return unsafe { views_wide(text, rows, out) };
     #[cfg(not(target_arch = "aarch64"))]
     {
         let _ = (text, rows, out);
@@ -282,21 +254,13 @@ fn views_base(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usiz
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
-#[inline]
-fn views_avx2(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
-    // SAFETY: AVX2 is there.
-    unsafe { tile_views(text.tiles(rows, out.len())?, rows, out) }.ok()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(
-    enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"
-)]
-#[inline]
-fn views_avx512(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
-    // SAFETY: AVX2 is there.
+/// # Safety
+///
+/// The machine has AVX2 or NEON.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[inline(always)]
+unsafe fn views_wide(text: &Text, rows: &TextRows<'_>, out: &mut [u128]) -> Option<usize> {
+    // SAFETY: the caller promises AVX2 or NEON.
     unsafe { tile_views(text.tiles(rows, out.len())?, rows, out) }.ok()
 }
 

@@ -32,16 +32,8 @@ fn rows_of_slices_are_counted_once() {
 
 /// Whether Arrow counts such arrays in another way.
 fn is_by_rows(ty: &DataType) -> bool {
-    let is_run_or_dictionary =
-        |ty: &_| matches!(ty, DataType::RunEndEncoded(..) | DataType::Dictionary(..));
-    match ty {
-        DataType::List(field)
-        | DataType::LargeList(field)
-        | DataType::FixedSizeList(field, _)
-        | DataType::Map(field, _) => is_by_rows(field.data_type()),
-        DataType::Struct(fields) => fields.iter().any(|field| is_by_rows(field.data_type())),
-        _ => has_views(ty) || is_run_or_dictionary(ty),
-    }
+    let is_run = |ty: &DataType| matches!(ty, DataType::RunEndEncoded(..));
+    has_views(ty) || has_dictionary(ty) || contains(ty, &is_run)
 }
 
 #[test]
