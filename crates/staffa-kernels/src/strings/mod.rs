@@ -4,6 +4,7 @@
 //! copy       copies of short strings, wider than they are
 //! dict       dictionaries of strings: codes to strings
 //! tokens     dictionaries of short tokens
+//! matcher    the longest of many tokens at a place of a text
 //! fsst       symbol codes to strings
 //! front      shared prefixes and suffixes to strings
 //! text       numbers and literals to rows of text
@@ -22,6 +23,7 @@ mod filter;
 mod front;
 mod fsst;
 mod inline;
+mod matcher;
 mod offsets;
 mod plain;
 mod prefix;
@@ -34,6 +36,7 @@ pub use dict::{BytesDict, BytesDictBuilder};
 pub use filter::filter_strings;
 pub use front::join_prefixes;
 pub use fsst::FsstTable;
+pub use matcher::{AT_ONCE, TokenMatch, TokenMatcher};
 pub use offsets::{lengths_to_offsets_i32, lengths_to_offsets_i64, rising_offsets};
 pub use plain::{PlainStrings, StringSlot, StringsError};
 pub use prefix::begin_with;

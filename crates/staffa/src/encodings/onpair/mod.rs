@@ -72,7 +72,7 @@ impl Encoding for OnPair {
         let chunk = chooser.chunk();
         let trained_on = chunk.map_or(strings, |chunk| chunk.strings);
         let tokens = Tokens::of_sample(trained_on, SAMPLED, &[]);
-        let codes = tokens.estimated_bytes(strings.contents(), ESTIMATED)?;
+        let codes = tokens.estimated_bytes(strings.contents(), ESTIMATED);
         let lengths = chooser.estimate_lengths(strings, stats)?;
         let table = tokens.table_bytes();
         let others = chunk.map_or(0, |chunk| chunk.others(table));
@@ -119,31 +119,31 @@ impl Encoding for OnPair {
 /// whole chunk.
 fn trained(strings: Strings<'_>, chooser: &Chooser<'_>) -> Result<Vec<u8>> {
     if chooser.is_trial() {
-        return Tokens::of_sample(strings, TRIED, &[]).sized_payload(strings);
+        return Ok(Tokens::of_sample(strings, TRIED, &[]).sized_payload(strings));
     }
     let tokens = match chooser.chunk() {
         None => {
             let bytes = distinct_bytes(&[strings.contents(), chooser.chunk_bytes()]);
-            Tokens::of(strings, &bytes)?
+            Tokens::of(strings, &bytes)
         }
-        Some(chunk) => of_chunk(chunk, strings, chooser.chunk_bytes())?,
+        Some(chunk) => of_chunk(chunk, strings, chooser.chunk_bytes()),
     };
     Ok(tokens.payload(strings)?.0)
 }
 
 /// Tokens of the chunk whose first block these strings are, or of them alone. `bytes` are those of the chunk.
-fn of_chunk(chunk: ChunkStrings<'_>, strings: Strings<'_>, bytes: &[u8]) -> Result<Tokens> {
-    let shared = Tokens::of(chunk.strings, bytes)?;
+fn of_chunk(chunk: ChunkStrings<'_>, strings: Strings<'_>, bytes: &[u8]) -> Tokens {
+    let shared = Tokens::of(chunk.strings, bytes);
     let codes = |tokens: &Tokens, bytes| tokens.estimated_bytes(strings.contents(), bytes);
     // By tokens of a sample: in a block like the others, those of all blocks have nearly as few codes.
     let sampled = |strings| codes(&Tokens::of_sample(strings, SAMPLED, bytes), 2 * SAMPLED);
-    if sampled(chunk.strings)? as f64 <= sampled(strings)? as f64 * UNLIKE {
-        return Ok(shared);
+    if sampled(chunk.strings) as f64 <= sampled(strings) as f64 * UNLIKE {
+        return shared;
     }
-    let own = Tokens::of(strings, bytes)?;
+    let own = Tokens::of(strings, bytes);
     let table = shared.table_bytes() - chunk.others(shared.table_bytes());
-    let is_shared = codes(&shared, COMPARED)? + table < codes(&own, COMPARED)? + own.table_bytes();
-    Ok(if is_shared { shared } else { own })
+    let is_shared = codes(&shared, COMPARED) + table < codes(&own, COMPARED) + own.table_bytes();
+    if is_shared { shared } else { own }
 }
 
 /// Whether the root of a block's tree has tokens, which the blocks of a chunk can share.
@@ -173,7 +173,7 @@ fn reused(example: &Node, strings: Strings<'_>) -> Option<Vec<u8>> {
     let saved = (table.len() * 8) as f64 / f64::from(tokens.width().max(1));
     let most = expected * 1.02 + saved;
     // A sample shows most failures before all is encoded.
-    let sampled = tokens.estimated_codes(strings.contents(), 2 * TRIED).ok()?;
+    let sampled = tokens.estimated_codes(strings.contents(), 2 * TRIED);
     if sampled > most * 1.05 {
         return None;
     }

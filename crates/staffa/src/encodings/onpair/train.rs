@@ -4,10 +4,13 @@
 //! text -> sample -> frequent pairs of neighbours -> tokens
 //! ```
 
+use std::hint::select_unpredictable;
+
+use staffa_kernels::{AT_ONCE, TokenMatch};
+
 use super::codes::GROUP_BITS_PER_CODE;
 use super::table::LONGEST;
 use super::tokens::Tokens;
-use crate::error::Result;
 use crate::values::{Strings, distinct_bytes};
 
 /// Most tokens, and most of a text of at least [`LONG`] bytes, whose codes may have a bit more.
@@ -61,49 +64,150 @@ impl Pairs {
     /// Counts a pair once more; whether it has been seen `often`, at most [`OFTEN`] times, after which
     /// it is forgotten.
     #[inline]
+    #[allow(
+        clippy::needless_bitwise_bool,
+        reason = "lazy operators are branches: 1.05 of the time of a write"
+    )]
     fn is_often(&mut self, before: u32, code: u32, often: u32) -> bool {
         let key = before << 13 | code;
         let place = (u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
-        // Either of two places; of two other pairs there the rarer one loses a count.
-        let Some([a, b]) = self.table.as_chunks_mut::<2>().0.get_mut(place) else {
+        let Some(places) = self.table.as_chunks_mut::<2>().0.get_mut(place) else {
             return false;
         };
-        let entry = if *a >> 4 == key || *b >> 4 != key && *a & 15 <= *b & 15 {
-            a
-        } else {
-            b
-        };
-        if *entry >> 4 != key && *entry & 15 > 0 {
-            *entry -= 1;
-            return false;
-        }
-        *entry = (key << 4 | *entry & 15) + 1;
-        let reached = *entry & 15 >= often;
-        if reached {
-            *entry &= !15;
-        }
+        let (pair, count) = (|entry: u32| entry >> 4, |entry: u32| entry & 15);
+        // Either of two places; of two other pairs there the rarer one loses a count. By selections: branches would be
+        // hard to predict.
+        let [a, b] = *places;
+        let is_second = (pair(a) != key) & ((pair(b) == key) | (count(a) > count(b)));
+        let entry = select_unpredictable(is_second, b, a);
+        let is_own = (pair(entry) == key) | (count(entry) == 0);
+        let counted = (key << 4 | count(entry)) + 1;
+        let reached = is_own & (count(counted) >= often);
+        let own = select_unpredictable(reached, key << 4, counted);
+        let new = select_unpredictable(is_own, own, entry.wrapping_sub(1));
+        *places = select_unpredictable(is_second, [a, new], [new, b]);
         reached
+    }
+}
+
+/// Parts of a text one after the other, and the last token of the current one.
+struct Walk<'p, 't> {
+    parts: std::slice::Iter<'p, &'t [u8]>,
+    part: &'t [u8],
+    at: usize,
+    before: Option<(u32, usize)>,
+}
+
+impl<'p, 't> Walk<'p, 't> {
+    fn of(parts: &'p [&'t [u8]]) -> Self {
+        Self {
+            parts: parts.iter(),
+            part: &[],
+            at: 0,
+            before: None,
+        }
+    }
+
+    fn rest(&self) -> &'t [u8] {
+        self.part.get(self.at..).unwrap_or_default()
+    }
+
+    fn is_done(&self) -> bool {
+        self.rest().is_empty() && self.parts.len() == 0
+    }
+
+    fn next_part(&mut self) {
+        self.part = self.parts.next().copied().unwrap_or_default();
+        (self.at, self.before) = (0, None);
+    }
+}
+
+/// What training knows of pairs.
+struct Training {
+    tokens: Tokens,
+    pairs: Pairs,
+    often: u32,
+    most: usize,
+}
+
+impl Training {
+    /// Takes the next tokens of a walk; false once there are enough.
+    #[inline]
+    fn take(&mut self, walk: &mut Walk<'_, '_>, found: &[TokenMatch]) -> bool {
+        for found in found {
+            let (start, code, len) = (walk.at, u32::from(found.code()), found.len());
+            walk.at += len;
+            if let Some((last, last_len)) = walk.before.replace((code, len))
+                && last_len + len <= LONGEST
+                && self.pairs.is_often(last, code, self.often)
+                && let Some(joined) = walk.part.get(start - last_len..walk.at)
+            {
+                let new = self.tokens.strings.as_strings().len();
+                if new >= self.most {
+                    return false;
+                }
+                if self.tokens.add(joined) {
+                    walk.before = Some((new as u32, joined.len()));
+                }
+            }
+        }
+        true
+    }
+
+    /// Takes the next token of a walk, or goes on to its next part; false once there are enough tokens.
+    fn take_next(&mut self, walk: &mut Walk<'_, '_>) -> bool {
+        let found = self.tokens.matcher.longest(walk.rest());
+        if let Some(found) = found {
+            return self.take(walk, &[found]);
+        }
+        walk.next_part();
+        true
+    }
+
+    /// Takes all parts, some tokens of one half and of the other in turn.
+    fn read(&mut self, parts: &[&[u8]]) {
+        let (first, second) = parts.split_at(parts.len() / 2);
+        let [mut one, mut other] = [Walk::of(first), Walk::of(second)];
+        let mut found = [[TokenMatch::default(); AT_ONCE]; 2];
+        loop {
+            let matcher = &self.tokens.matcher;
+            let steps = matcher.next_of_two([one.rest(), other.rest()], &mut found);
+            let [Some(of_one), Some(of_other)] = found.each_ref().map(|found| found.get(..steps))
+            else {
+                return;
+            };
+            let goes_on = if steps > 0 {
+                self.take(&mut one, of_one) && self.take(&mut other, of_other)
+            } else if !one.is_done() && (one.rest().len() < LONGEST || other.is_done()) {
+                self.take_next(&mut one)
+            } else if !other.is_done() {
+                self.take_next(&mut other)
+            } else {
+                return;
+            };
+            if !goes_on {
+                return;
+            }
+        }
     }
 }
 
 impl Tokens {
     /// Trained by the length of the text, with a token for each of these bytes: all that the text has.
-    pub(super) fn of(strings: Strings<'_>, bytes: &[u8]) -> Result<Self> {
+    pub(super) fn of(strings: Strings<'_>, bytes: &[u8]) -> Self {
         let text = strings.contents();
         if text.len() < LONG {
-            return Ok(Self::train(text, bytes, TRAINED, MOST));
+            return Self::train(text, bytes, TRAINED, MOST);
         }
         let many = Self::train(text, bytes, 2 * TRAINED, MOST_OF_LONG);
         let all = many.strings.as_strings();
         let few = Self::of_list(all.iter().take(MOST), MOST);
-        let bytes = |tokens: &Self| -> Result<usize> {
-            Ok(tokens.estimated_bytes(text, COMPARED)? + tokens.table_bytes())
-        };
-        Ok(if bytes(&few)? < bytes(&many)? {
+        let bytes = |tokens: &Self| tokens.estimated_bytes(text, COMPARED) + tokens.table_bytes();
+        if bytes(&few) < bytes(&many) {
             few
         } else {
             many
-        })
+        }
     }
 
     /// Trained on a sample alone, with a token for every byte of it and for these.
@@ -115,16 +219,16 @@ impl Tokens {
     }
 
     /// Codes of a text, by a sample of so many bytes.
-    pub(super) fn estimated_codes(&self, text: &[u8], most: usize) -> Result<f64> {
+    pub(super) fn estimated_codes(&self, text: &[u8], most: usize) -> f64 {
         let sample = sample(text, most);
         let sampled: usize = sample.iter().map(|part| part.len()).sum();
-        Ok(self.count(&sample)? as f64 * text.len() as f64 / sampled.max(1) as f64)
+        self.count(&sample) as f64 * text.len() as f64 / sampled.max(1) as f64
     }
 
     /// Bytes of these codes and of their groups.
-    pub(super) fn estimated_bytes(&self, text: &[u8], most: usize) -> Result<usize> {
+    pub(super) fn estimated_bytes(&self, text: &[u8], most: usize) -> usize {
         let bits = f64::from(self.width()) + GROUP_BITS_PER_CODE;
-        Ok((self.estimated_codes(text, most)? * bits / 8.0) as usize)
+        (self.estimated_codes(text, most) * bits / 8.0) as usize
     }
 
     /// Trained on at most `most_bytes` of the text, with at most `most` tokens, and one for each of `bytes`.
@@ -132,38 +236,25 @@ impl Tokens {
         // A token costs its bytes and one: it must come often enough to pay, and not so seldom that
         // chance fills the table.
         let paying = text.len() / 24;
-        let mut tokens = Self::of_bytes(bytes, most.min(256 + paying));
-        let most = most.min(tokens.strings.as_strings().len() + paying);
         let sample = sample(text, most_bytes);
         let sampled: usize = sample.iter().map(|part| part.len()).sum();
         let often = (sampled / (MOST * 16)).clamp(3, OFTEN) as u32;
-        let mut pairs = Pairs::of(sampled);
-        for part in sample {
-            let (mut rest, mut before) = (part, None::<(u32, usize)>);
-            while !rest.is_empty() {
-                let (code, len) = tokens.longest(rest);
-                if tokens.strings.as_strings().len() >= most {
-                    return tokens;
-                }
-                let consumed = part.len() - rest.len();
-                let Some(behind) = rest.get(len..) else {
-                    return tokens;
-                };
-                rest = behind;
-                before = match before {
-                    Some((last, last_len))
-                        if last_len + len <= LONGEST && pairs.is_often(last, code, often) =>
-                    {
-                        let joined = part.get(consumed - last_len..consumed + len);
-                        let Some(joined) = joined else { return tokens };
-                        let new = tokens.strings.as_strings().len() as u32;
-                        tokens.add(joined);
-                        Some((new, joined.len()))
-                    }
-                    _ => Some((code, len)),
-                };
+        // A token is a pair that was seen `often`.
+        let most = most.min(bytes.len() + paying.min(sampled / often as usize));
+        let tokens = Self::of_bytes(bytes, most);
+        let mut training = Training {
+            tokens,
+            pairs: Pairs::of(sampled),
+            often,
+            most,
+        };
+        match *sample {
+            [text] => {
+                let (first, second) = text.split_at(text.len() / 2);
+                training.read(&[first, second]);
             }
+            _ => training.read(&sample),
         }
-        tokens
+        training.tokens
     }
 }
