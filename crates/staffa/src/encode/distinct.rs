@@ -19,9 +19,22 @@ pub struct Coded {
 
 /// Codes of the values of one block; `None` where more than `most` are distinct.
 pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
-    if most < values.len() && mostly_distinct(values) {
+    if most < values.len() && mostly_distinct(values, likely_equal(values)) {
         return None;
     }
+    exactly(values, most)
+}
+
+/// Codes of the values of one block, for the search for related columns; `None` where more than three quarters are
+/// distinct. Values of which each comes twice are related to others of which each comes twice.
+pub(crate) fn of_related(values: Values<'_>) -> Option<Coded> {
+    if mostly_distinct(values, 1.0 / 16.0) {
+        return None;
+    }
+    exactly(values, values.len() * 3 / 4)
+}
+
+fn exactly(values: Values<'_>, most: usize) -> Option<Coded> {
     let blocks = [values];
     match near(&blocks) {
         Some(words) => of_near(&words, most, 1.0)?.pop(),
@@ -35,7 +48,7 @@ pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
 pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Option<Vec<Coded>> {
     match near(blocks) {
         Some(words) => of_near(&words, most, share),
-        None if mostly_distinct(*blocks.first()?) => None,
+        None if mostly_distinct(*blocks.first()?, likely_equal(*blocks.first()?)) => None,
         None => by_hash(blocks, most, share),
     }
 }
@@ -59,9 +72,16 @@ fn by_hash(blocks: &[Values<'_>], most: usize, share: f64) -> Option<Vec<Coded>>
     }
 }
 
-/// Whether far more than three quarters of many values are distinct, by equal ones in a sample of
-/// single values: if a quarter were not distinct, it would have a hundred or so.
-fn mostly_distinct(values: Values<'_>) -> bool {
+/// How many others a value equals, at most, where a dictionary saves next to nothing. Strings save more (decision 30).
+fn likely_equal(values: Values<'_>) -> f64 {
+    match values {
+        Values::Bytes(_) => 1.0 / 16.0,
+        _ => 2.0,
+    }
+}
+
+/// Whether a value of many equals at most so many others, by equal ones in a sample of single values.
+fn mostly_distinct(values: Values<'_>, others: f64) -> bool {
     const SAMPLED: usize = 4096;
     const LEAST: usize = 4 * SAMPLED;
     let len = values.len();
@@ -74,13 +94,7 @@ fn mostly_distinct(values: Values<'_>) -> bool {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         i * part + (seed >> 33) as usize % part
     });
-    // Equal ones by chance: of strings, whose dictionary saves more, where one in sixteen has an equal
-    // one; of words, where each has two (decision 30).
-    let by_chance = SAMPLED * SAMPLED;
-    let few = match values {
-        Values::Bytes(_) => by_chance / len / 16,
-        _ => 2 * by_chance / len,
-    };
+    let few = ((SAMPLED * SAMPLED / len) as f64 * others) as usize;
     // By their hash; of two at one place the later is kept.
     let mut seen = vec![0u32; 4 * SAMPLED];
     let mut equal = 0;

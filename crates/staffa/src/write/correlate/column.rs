@@ -126,7 +126,7 @@ impl View {
         } else {
             stream
         };
-        let coded = distinct::of(narrowest, 1 << 16);
+        let coded = distinct::of_related(narrowest);
         if coded.as_ref().is_some_and(|coded| coded.firsts.len() < 2) {
             return Ok(None);
         }
