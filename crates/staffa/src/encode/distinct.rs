@@ -72,35 +72,40 @@ fn by_hash(blocks: &[Values<'_>], most: usize, share: f64) -> Option<Vec<Coded>>
     }
 }
 
+/// Most values of a sample.
+const SAMPLED: usize = 4096;
+
 /// How many others a value equals, at most, where a dictionary saves next to nothing. Strings save more (decision 30).
 fn likely_equal(values: Values<'_>) -> f64 {
     match values {
         Values::Bytes(_) => 1.0 / 16.0,
+        _ if values.len() < 4 * SAMPLED => 0.5,
         _ => 2.0,
     }
 }
 
 /// Whether a value of many equals at most so many others, by equal ones in a sample of single values.
 fn mostly_distinct(values: Values<'_>, others: f64) -> bool {
-    const SAMPLED: usize = 4096;
-    const LEAST: usize = 4 * SAMPLED;
+    const LEAST: usize = 2048;
     let len = values.len();
     if len < LEAST {
         return false;
     }
-    let part = len / SAMPLED;
+    let sampled = SAMPLED.min(len / 4);
+    let part = len / sampled;
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut rows = (0..SAMPLED).map(|i| {
+    let mut rows = (0..sampled).map(|i| {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         i * part + (seed >> 33) as usize % part
     });
-    let few = ((SAMPLED * SAMPLED / len) as f64 * others) as usize;
+    let few = ((sampled * sampled / len) as f64 * others) as usize;
     // By their hash; of two at one place the later is kept.
-    let mut seen = vec![0u32; 4 * SAMPLED];
+    let mut seen = vec![0u32; 4 * sampled];
+    let places = seen.len() as u64;
     let mut equal = 0;
     let mut is_few = |hash: u64| {
         let mark = hash as u32 | 1;
-        let place = seen.get_mut((hash >> 50) as usize % (4 * SAMPLED));
+        let place = seen.get_mut(((hash >> 32) * places >> 32) as usize);
         let is_equal = place.is_some_and(|place| std::mem::replace(place, mark) == mark);
         equal += usize::from(is_equal);
         equal <= few
