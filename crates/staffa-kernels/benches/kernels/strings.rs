@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use criterion::Criterion;
 use staffa_kernels::{
-    BytesDict, FsstTable, Piece, StringViews, StringsError, Text, TextRows, VECTOR, ViewStrings,
-    join_prefixes, lengths_to_offsets_i32, lookup_bytes, max_u32, sum_u32,
+    BytesDict, FsstTable, Piece, StringViews, StringsError, Text, TextRows, TokenMatcher, VECTOR,
+    ViewStrings, join_prefixes, lengths_to_offsets_i32, lookup_bytes, max_u32, sum_u32,
 };
 
 use crate::{Rng, measure};
@@ -15,6 +15,7 @@ pub(crate) fn all(c: &mut Criterion) {
     fronts(c);
     lengths(c);
     fsst(c);
+    tokens(c);
     alphabets(c);
     text(c);
 }
@@ -153,6 +154,29 @@ fn fsst(c: &mut Criterion) {
             );
         });
     }
+}
+
+/// The codes of a text of words, by tokens of 2 to 16 letters of which many begin alike.
+fn tokens(c: &mut Criterion) {
+    let mut rng = Rng(7);
+    let letters = b"etaoinshrdlu ";
+    let mut words: Vec<Vec<u8>> = letters.iter().map(|letter| vec![*letter]).collect();
+    let mut matcher = TokenMatcher::new(letters, 4096);
+    while words.len() < 4096 {
+        let mut pick = || (rng.next() % words.len() as u64) as usize;
+        let pair = [&words[pick()], &words[pick()]].map(Vec::as_slice);
+        let word = pair.concat();
+        if matcher.add(&word) {
+            words.push(word);
+        }
+    }
+    let word = |_| words[(rng.next() % words.len() as u64) as usize].as_slice();
+    let text = (0..8192).map(word).collect::<Vec<_>>().concat();
+    let mut codes = Vec::new();
+    measure(c, "TokenMatcher::codes", text.len(), || {
+        codes.clear();
+        matcher.codes(black_box(&text), black_box(&mut codes));
+    });
 }
 
 /// Templates: name, pieces, radices, and a bound of the numbers.

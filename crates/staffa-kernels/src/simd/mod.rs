@@ -8,6 +8,7 @@
 //! decimal       decimal digits to floats
 //! gather        dictionary codes to values
 //! lookup        codes to bytes
+//! byte_set      the bytes that occur in a text
 //! runs          run ends to values
 //! repeats       sequences of literals and matches to values
 //! escape        escape codes, or marked values, to exceptions
@@ -30,6 +31,7 @@ mod avx2;
 mod avx512;
 mod bitpack;
 mod bits;
+mod byte_set;
 mod decimal;
 pub(crate) mod dispatch;
 mod escape;
@@ -53,6 +55,7 @@ pub use bitpack::{
     unpack_rows, unpack_tail,
 };
 pub use bits::{gather_bits, scatter_bits};
+pub use byte_set::ByteSet;
 pub use decimal::{decimals_f32, decimals_f64, unpack_decimals_f32, unpack_decimals_f64};
 pub use dispatch::{Level, level, lower_level};
 pub use escape::{replace_escapes, replace_marked};

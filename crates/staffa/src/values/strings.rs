@@ -2,24 +2,18 @@
 
 use std::cmp::Ordering;
 
+use staffa_kernels::ByteSet;
+
 use crate::error::{Error, Result};
 
 /// The bytes that occur in parts of a text, ascending; byte 0 for an empty one.
 pub(crate) fn distinct_bytes(parts: &[&[u8]]) -> Vec<u8> {
-    let mut seen = [false; 256];
-    let bytes = || parts.iter().copied().flatten();
-    bytes().for_each(|byte| {
-        if let Some(place) = seen.get_mut(usize::from(*byte)) {
-            *place = true;
-        }
-    });
-    let is_empty = bytes().next().is_none();
-    let occurs = |(byte, seen): &(u8, bool)| *seen || is_empty && *byte == 0;
-    (0..=255)
-        .zip(seen)
-        .filter(occurs)
-        .map(|(byte, _)| byte)
-        .collect()
+    let mut seen = ByteSet::default();
+    parts.iter().for_each(|part| seen.extend(part));
+    if parts.iter().all(|part| part.is_empty()) {
+        seen.extend(&[0]);
+    }
+    seen.iter().collect()
 }
 
 /// A string behind its first eight bytes, which decide the order of most strings.
