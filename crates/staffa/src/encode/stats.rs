@@ -1,5 +1,6 @@
 //! Statistics of the values of a block, for the viability rules: each is computed on first use.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use staffa_kernels::changes;
@@ -18,7 +19,7 @@ pub struct Stats<'a> {
     kind: Kind,
     runs: OnceCell<usize>,
     ends: OnceCell<Vec<u32>>,
-    coded: OnceCell<Option<Coded>>,
+    coded: OnceCell<Option<Cow<'a, Coded>>>,
     top: OnceCell<(u32, usize)>,
     sequences: OnceCell<Option<Sequences>>,
     /// The strings of the dictionary sorted, where it tried that.
@@ -50,7 +51,7 @@ impl<'a> Stats<'a> {
     }
 
     /// With known codes.
-    pub(crate) fn with_codes(values: Values<'a>, kind: Kind, coded: Coded) -> Self {
+    pub(crate) fn with_codes(values: Values<'a>, kind: Kind, coded: Cow<'a, Coded>) -> Self {
         Self {
             coded: OnceCell::from(Some(coded)),
             ..Self::new(values, kind)
@@ -58,9 +59,11 @@ impl<'a> Stats<'a> {
     }
 
     /// Of values that are equal exactly where others are: they share the codes.
-    pub(crate) fn like(values: Values<'a>, kind: Kind, others: &Stats<'_>) -> Self {
+    pub(crate) fn like(values: Values<'a>, kind: Kind, others: &'a Stats<'_>) -> Self {
+        let coded = others.coded.get();
+        let borrowed = coded.map(|coded| coded.as_deref().map(Cow::Borrowed));
         Self {
-            coded: others.coded.clone(),
+            coded: borrowed.map_or_else(OnceCell::new, OnceCell::from),
             ..Self::new(values, kind)
         }
     }
@@ -68,7 +71,7 @@ impl<'a> Stats<'a> {
     /// With codes, however many values are distinct: for an encoding requested by name.
     pub(crate) fn exhaustive(values: Values<'a>, kind: Kind) -> Self {
         Self {
-            coded: OnceCell::from(distinct::of(values, usize::MAX)),
+            coded: OnceCell::from(distinct::of(values, usize::MAX).map(Cow::Owned)),
             ..Self::new(values, kind)
         }
     }
@@ -116,15 +119,15 @@ impl<'a> Stats<'a> {
 
     /// The codes, where they were computed.
     pub(crate) fn known_codes(&self) -> Option<&Coded> {
-        self.coded.get()?.as_ref()
+        self.coded.get()?.as_deref()
     }
 
     /// Codes of the distinct values, counted exactly; `None` where three quarters or more of the
     /// values are distinct.
     pub fn dictionary(&self) -> Option<&Coded> {
         self.coded
-            .get_or_init(|| distinct::of(self.values, self.values.len() * 3 / 4))
-            .as_ref()
+            .get_or_init(|| distinct::of(self.values, self.values.len() * 3 / 4).map(Cow::Owned))
+            .as_deref()
     }
 
     /// Whether distinct strings and codes take less than half of the strings' bytes: common substrings

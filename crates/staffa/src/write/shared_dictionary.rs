@@ -1,6 +1,8 @@
 //! One dictionary for all blocks of a chunk, where it and the codes are smaller than the blocks'
 //! own trees.
 
+use std::borrow::Cow;
+
 use super::block_input::BlockInput;
 use super::choose::trees_like_first;
 use super::chunk::ChunkOptions;
@@ -70,7 +72,7 @@ impl ChunkCodes {
 
     /// The statistics of a block, its own codes made of those of the chunk.
     pub(super) fn stats<'v>(
-        &self,
+        &'v self,
         block: usize,
         values: Values<'v>,
         kind: Kind,
@@ -79,9 +81,9 @@ impl ChunkCodes {
         let most = coded.codes.iter().max().map_or(0, |max| *max as usize + 1);
         let local = if most == coded.firsts.len() {
             // The first block with values: all codes are new.
-            coded.clone()
+            Cow::Borrowed(coded)
         } else {
-            Coded::localised(&coded.codes, most)?
+            Cow::Owned(Coded::localised(&coded.codes, most)?)
         };
         Ok(Stats::with_codes(values, kind, local))
     }
