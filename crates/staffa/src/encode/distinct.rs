@@ -105,7 +105,7 @@ fn mostly_distinct(values: Values<'_>, others: f64) -> bool {
     let mut equal = 0;
     let mut is_few = |hash: u64| {
         let mark = hash as u32 | 1;
-        let place = seen.get_mut(((hash >> 32) * places >> 32) as usize);
+        let place = seen.get_mut((((hash >> 32) * places) >> 32) as usize);
         let is_equal = place.is_some_and(|place| std::mem::replace(place, mark) == mark);
         equal += usize::from(is_equal);
         equal <= few
