@@ -19,7 +19,7 @@ pub struct Coded {
 
 /// Codes of the values of one block; `None` where more than `most` are distinct.
 pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
-    if most < values.len() && mostly_distinct(values, likely_equal(values)) {
+    if most < values.len() && mostly_distinct(values, least_copies(values)) {
         return None;
     }
     exactly(values, most)
@@ -28,7 +28,7 @@ pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
 /// Codes of the values of one block, for the search for related columns; `None` where more than three quarters are
 /// distinct. Values of which each comes twice are related to others of which each comes twice.
 pub(crate) fn of_related(values: Values<'_>) -> Option<Coded> {
-    if mostly_distinct(values, 1.0 / 16.0) {
+    if mostly_distinct(values, FEW_COPIES) {
         return None;
     }
     exactly(values, values.len() * 3 / 4)
@@ -48,7 +48,7 @@ fn exactly(values: Values<'_>, most: usize) -> Option<Coded> {
 pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Option<Vec<Coded>> {
     match near(blocks) {
         Some(words) => of_near(&words, most, share),
-        None if mostly_distinct(*blocks.first()?, likely_equal(*blocks.first()?)) => None,
+        None if mostly_distinct(*blocks.first()?, least_copies(*blocks.first()?)) => None,
         None => by_hash(blocks, most, share),
     }
 }
@@ -75,17 +75,31 @@ fn by_hash(blocks: &[Values<'_>], most: usize, share: f64) -> Option<Vec<Coded>>
 /// Most values of a sample.
 const SAMPLED: usize = 4096;
 
-/// How many others a value equals, at most, where a dictionary saves next to nothing. Strings save more (decision 30).
-fn likely_equal(values: Values<'_>) -> f64 {
-    match values {
-        Values::Bytes(_) => 1.0 / 16.0,
-        _ if values.len() < 4 * SAMPLED => 0.5,
-        _ => 2.0,
+/// Copies of a value, on average, where a column is related to others, or a dictionary of strings saves something
+/// (decision 30).
+const FEW_COPIES: f64 = 1.125;
+
+/// Copies of a value, on average, from which on a dictionary saves a quarter: each row takes the bits of a code, and each
+/// copy its share of the value.
+fn least_copies(values: Values<'_>) -> f64 {
+    if matches!(values, Values::Bytes(_)) {
+        return FEW_COPIES;
     }
+    let range = for_ints!(values.physical_type(), T => T::slice(values).map(|words| {
+        let (least, most) = bounds(words, T::ZERO);
+        u64::BITS - most.to_u64().wrapping_sub(least.to_u64()).leading_zeros()
+    }), _ => None);
+    let (rows, bits) = (
+        (values.len() as f64).log2(),
+        f64::from(range.unwrap_or(128)),
+    );
+    let pays = |copies: &f64| rows - copies.log2() + bits / copies <= bits * 0.75;
+    let mut copies = (5..32).map(|quarters| f64::from(quarters) / 4.0);
+    copies.find(pays).unwrap_or(8.0)
 }
 
-/// Whether a value of many equals at most so many others, by equal ones in a sample of single values.
-fn mostly_distinct(values: Values<'_>, others: f64) -> bool {
+/// Whether of many values there are fewer copies, on average, by equal ones in a sample of single values.
+fn mostly_distinct(values: Values<'_>, copies: f64) -> bool {
     const LEAST: usize = 2048;
     let len = values.len();
     if len < LEAST {
@@ -98,7 +112,8 @@ fn mostly_distinct(values: Values<'_>, others: f64) -> bool {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         i * part + (seed >> 33) as usize % part
     });
-    let few = ((sampled * sampled / len) as f64 * others) as usize;
+    // Pairs of sampled rows, of which one in so many rows has another copy.
+    let few = ((sampled * sampled / 2 / len) as f64 * (copies - 1.0)) as usize;
     // By their hash; of two at one place the later is kept.
     let mut seen = vec![0u32; 4 * sampled];
     let places = seen.len() as u64;
@@ -278,6 +293,25 @@ mod tests {
             of(Values::Bytes(strings.as_strings()), 9).unwrap().codes,
             [0, 1, 2, 0]
         );
+    }
+
+    /// By a sample, from 2,048 values on.
+    #[test]
+    fn a_dictionary_is_tried_where_it_would_save_a_quarter() {
+        // Of each value as many copies, far from each other.
+        let words = |len: u64, copies: u64| -> Vec<u64> {
+            let value = |row: u64| hash_of(row % (len / copies));
+            (0..len).map(value).collect()
+        };
+        for len in [2048, 8192, 16_384, 65_536] {
+            let is_tried = |copies| {
+                let words = words(len, copies);
+                of(Values::U64(&words), words.len() * 3 / 4).is_some()
+            };
+            assert_eq!([1, 4, 8].map(is_tried), [false, true, true], "{len} words");
+            let narrow: Vec<u32> = words(len, 8).iter().map(|word| *word as u32).collect();
+            assert!(of(Values::U32(&narrow), narrow.len() * 3 / 4).is_some());
+        }
     }
 
     #[test]
