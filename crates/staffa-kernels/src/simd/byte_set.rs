@@ -67,6 +67,10 @@ fn scalar(set: &mut ByteSet, text: &[u8]) {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn extend_avx2(set: &mut ByteSet, text: &[u8]) {
+    let (chunks, rest) = text.as_chunks::<32>();
+    if chunks.is_empty() {
+        return scalar(set, rest);
+    }
     let twice = |bytes: [u8; 16]| {
         // SAFETY: 16 bytes are loaded.
         _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
@@ -74,7 +78,6 @@ fn extend_avx2(set: &mut ByteSet, text: &[u8]) {
     let low_half = _mm256_set1_epi8(15);
     let bits = twice(std::array::from_fn(|high| 1 << (high & 7)));
     let mut halves = set.halves().map(twice);
-    let (chunks, rest) = text.as_chunks::<32>();
     for chunk in chunks {
         // SAFETY: the chunk has 32 bytes.
         let bytes = unsafe { _mm256_loadu_si256(chunk.as_ptr().cast()) };

@@ -36,7 +36,7 @@ pub use dict::{BytesDict, BytesDictBuilder};
 pub use filter::filter_strings;
 pub use front::join_prefixes;
 pub use fsst::FsstTable;
-pub use matcher::{AT_ONCE, TokenMatch, TokenMatcher};
+pub use matcher::{LONGEST_TOKEN, TOKENS_AT_ONCE, TokenMatch, TokenMatcher};
 pub use offsets::{lengths_to_offsets_i32, lengths_to_offsets_i64, rising_offsets};
 pub use plain::{PlainStrings, StringSlot, StringsError};
 pub use prefix::begin_with;

@@ -19,7 +19,7 @@ pub struct Coded {
 
 /// Codes of the values of one block; `None` where more than `most` are distinct.
 pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
-    if most < values.len() && mostly_distinct(values, least_copies(values)) {
+    if most < values.len() && has_few_copies(values) {
         return None;
     }
     exactly(values, most)
@@ -48,7 +48,7 @@ fn exactly(values: Values<'_>, most: usize) -> Option<Coded> {
 pub(crate) fn of_blocks(blocks: &[Values<'_>], most: usize, share: f64) -> Option<Vec<Coded>> {
     match near(blocks) {
         Some(words) => of_near(&words, most, share),
-        None if mostly_distinct(*blocks.first()?, least_copies(*blocks.first()?)) => None,
+        None if has_few_copies(*blocks.first()?) => None,
         None => by_hash(blocks, most, share),
     }
 }
@@ -96,6 +96,11 @@ fn least_copies(values: Values<'_>) -> f64 {
     let pays = |copies: &f64| rows - copies.log2() + bits / copies <= bits * 0.75;
     let mut copies = (5..32).map(|quarters| f64::from(quarters) / 4.0);
     copies.find(pays).unwrap_or(8.0)
+}
+
+/// Whether there are too few copies for a dictionary.
+fn has_few_copies(values: Values<'_>) -> bool {
+    mostly_distinct(values, least_copies(values))
 }
 
 /// Whether of many values there are fewer copies, on average, by equal ones in a sample of single values.

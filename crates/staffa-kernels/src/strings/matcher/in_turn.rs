@@ -8,32 +8,47 @@ use super::equal::Neon as Baseline;
 #[cfg(not(target_arch = "aarch64"))]
 use super::equal::Plain as Baseline;
 use super::longest::TokenMatcher;
-use super::tier::{LONGEST, TokenMatch};
+use super::tier::{LONGEST_TOKEN, TokenMatch};
 use crate::simd::dispatch::dispatch;
 use crate::strings::copy::first_16;
 
 /// Parts of a text that are matched in turn.
 pub(super) const PARTS: usize = 4;
 
-/// Bytes of a text that is not worth parts.
+/// A text of fewer bytes is one part.
 pub(super) const SHORT: usize = 1 << 10;
 
 /// Tokens of a text that [`TokenMatcher::next_of_two`] finds at most.
-pub const AT_ONCE: usize = 16;
+pub const TOKENS_AT_ONCE: usize = 16;
 
 /// Bytes of a text that are matched in parts.
 pub(super) const CHUNK: usize = 1 << 14;
 
 impl TokenMatcher {
-    /// The next tokens of two texts, of each as many as are returned: at most [`AT_ONCE`], and none where a text has fewer
+    /// The next tokens of two texts, of each as many as are returned: at most [`TOKENS_AT_ONCE`], and none where a text has fewer
     /// than 16 bytes.
+    ///
+    /// ```
+    /// use staffa_kernels::{TOKENS_AT_ONCE, TokenMatch, TokenMatcher};
+    ///
+    /// let mut tokens = TokenMatcher::new(b"ab", 100);
+    /// assert!(tokens.add(b"ab"));
+    /// let mut found = [[TokenMatch::NONE; TOKENS_AT_ONCE]; 2];
+    /// let texts = [&b"abababababababababababababababab"[..], b"bababababababababa"];
+    /// assert_eq!(tokens.next_of_two(texts, &mut found), 1);
+    /// assert_eq!(found.map(|found| (found[0].code(), found[0].bytes())), [(2, 2), (1, 1)]);
+    /// ```
     #[inline]
-    pub fn next_of_two(&self, texts: [&[u8]; 2], found: &mut [[TokenMatch; AT_ONCE]; 2]) -> usize {
+    pub fn next_of_two(
+        &self,
+        texts: [&[u8]; 2],
+        found: &mut [[TokenMatch; TOKENS_AT_ONCE]; 2],
+    ) -> usize {
         next_of_two(self, texts, found)
     }
 
     /// Appends the codes of a text: at each place the longest token, though none over the end of one of four parts of
-    /// every 16 KiB.
+    /// every 16 KiB, or of the last 1 KiB or less. Bytes without a token have code 0: the caller knows that there are none.
     #[inline]
     pub fn codes(&self, text: &[u8], codes: &mut Vec<u32>) {
         let mut scratch = vec![0; text.len().min(CHUNK)];
@@ -44,7 +59,7 @@ impl TokenMatcher {
 }
 
 dispatch! {
-    fn next_of_two<>(tokens: &TokenMatcher, texts: [&[u8]; 2], found: &mut [[TokenMatch; AT_ONCE]; 2]) -> usize
+    fn next_of_two<>(tokens: &TokenMatcher, texts: [&[u8]; 2], found: &mut [[TokenMatch; TOKENS_AT_ONCE]; 2]) -> usize
         = next_baseline, avx2: next_avx2, avx512: next_avx2;
 }
 
@@ -57,7 +72,7 @@ dispatch! {
 fn next_baseline(
     tokens: &TokenMatcher,
     texts: [&[u8]; 2],
-    found: &mut [[TokenMatch; AT_ONCE]; 2],
+    found: &mut [[TokenMatch; TOKENS_AT_ONCE]; 2],
 ) -> usize {
     // SAFETY: every machine has the instructions.
     unsafe { next_by::<Baseline>(tokens, texts, found) }
@@ -70,7 +85,7 @@ fn next_baseline(
 fn next_avx2(
     tokens: &TokenMatcher,
     texts: [&[u8]; 2],
-    found: &mut [[TokenMatch; AT_ONCE]; 2],
+    found: &mut [[TokenMatch; TOKENS_AT_ONCE]; 2],
 ) -> usize {
     // SAFETY: the function has the instructions.
     unsafe { next_by::<Avx2>(tokens, texts, found) }
@@ -82,19 +97,19 @@ fn next_avx2(
 unsafe fn next_by<E: Equal>(
     tokens: &TokenMatcher,
     texts: [&[u8]; 2],
-    [a, b]: &mut [[TokenMatch; AT_ONCE]; 2],
+    [a, b]: &mut [[TokenMatch; TOKENS_AT_ONCE]; 2],
 ) -> usize {
-    // No token takes more than `LONGEST`.
-    let steps = texts.map(|text| text.len() / LONGEST);
-    let steps = steps[0].min(steps[1]).min(AT_ONCE);
+    // No token takes more than `LONGEST_TOKEN`.
+    let steps = texts.map(|text| text.len() / LONGEST_TOKEN);
+    let steps = steps[0].min(steps[1]).min(TOKENS_AT_ONCE);
     let mut places = texts.map(<[u8]>::as_ptr);
     for (a, b) in a.iter_mut().zip(b).take(steps) {
-        // SAFETY: the steps before have left `LONGEST` bytes.
+        // SAFETY: the steps before have left `LONGEST_TOKEN` bytes.
         unsafe {
             *a = tokens.longest_by::<E>(&*places[0].cast());
             *b = tokens.longest_by::<E>(&*places[1].cast());
-            places[0] = places[0].add(a.len());
-            places[1] = places[1].add(b.len());
+            places[0] = places[0].add(a.bytes());
+            places[1] = places[1].add(b.bytes());
         }
     }
     steps
@@ -117,7 +132,7 @@ fn codes_avx2(tokens: &TokenMatcher, text: &[u8], scratch: &mut [u16], codes: &m
 /// Appends one code of a part.
 ///
 /// # Safety
-/// As that of [`Equal::masked`]; the text has [`LONGEST`] bytes behind `at`, and there is a place `to`.
+/// As that of [`Equal::masked`]; the text has [`LONGEST_TOKEN`] bytes behind `at`, and there is a place `to`.
 #[inline(always)]
 unsafe fn step<E: Equal>(
     tokens: &TokenMatcher,
@@ -131,7 +146,7 @@ unsafe fn step<E: Equal>(
         let head = text.as_ptr().add(*at).cast();
         let found = tokens.longest_by::<E>(&*head);
         *scratch.get_unchecked_mut(*to) = found.code();
-        *at += found.len();
+        *at += found.bytes();
         *to += 1;
     }
 }
@@ -153,14 +168,15 @@ unsafe fn codes_by<E: Equal>(
     // Where a part goes on, in the text and among the codes: never more codes than bytes.
     let (mut at, mut to) = (starts, starts);
     loop {
-        // No token takes more than `LONGEST`.
+        // No token takes more than `LONGEST_TOKEN`.
         let steps = (0..PARTS)
-            .map(|part| (ends[part] - at[part]) / LONGEST)
+            .map(|part| (ends[part] - at[part]) / LONGEST_TOKEN)
             .min();
         let Some(steps @ 1..) = steps else { break };
         for _ in 0..steps {
             // One after the other, so that places stand in registers.
-            // SAFETY: the steps before have left `LONGEST` bytes, and as many places.
+            // SAFETY: the steps before have left `LONGEST_TOKEN` bytes of each part. No token has 0 bytes, so there are
+            // never more codes than bytes; `scratch` has as many places.
             unsafe {
                 step::<E>(tokens, text, scratch, &mut at[0], &mut to[0]);
                 step::<E>(tokens, text, scratch, &mut at[1], &mut to[1]);
@@ -172,20 +188,17 @@ unsafe fn codes_by<E: Equal>(
     for part in 0..PARTS {
         let (mut at, mut to) = (at[part], to[part]);
         while at < ends[part] {
-            let rest = &text[at..];
-            let head = rest
-                .first_chunk()
-                .copied()
-                .unwrap_or_else(|| first_16(rest).to_le_bytes());
+            let head = first_16(&text[at..]).to_le_bytes();
             // SAFETY: the caller's.
             let found = unsafe { tokens.longest_by::<E>(&head) };
             // Not over the end of the part: its bytes alone.
-            let is_within = found.len() <= ends[part] - at;
-            let of_part = || tokens.longest(&text[at..ends[part]]);
-            let found = if is_within { Some(found) } else { of_part() };
-            let Some(found) = found else { break };
+            let found = if found.bytes() <= ends[part] - at {
+                found
+            } else {
+                tokens.longest(&text[at..ends[part]])
+            };
             scratch[to] = found.code();
-            (at, to) = (at + found.len(), to + 1);
+            (at, to) = (at + found.bytes(), to + 1);
         }
         codes.extend(
             scratch[starts[part]..to]

@@ -1,7 +1,7 @@
 //! Tokens of all lengths, and the longest one at a place.
 
 use super::equal::Equal;
-use super::tier::{LONGEST, Tier, TokenMatch, words};
+use super::tier::{LONGEST_TOKEN, Tier, TokenMatch, words};
 
 /// Finds the longest of its tokens at each place of a text.
 ///
@@ -30,11 +30,11 @@ pub struct TokenMatcher {
 }
 
 impl TokenMatcher {
-    /// With a token for each of some bytes, and tables for `most` tokens. Codes count tokens as they come.
+    /// With a token for each of some bytes, each given once, and tables for `most` tokens. Codes count tokens as they come.
     pub fn new(bytes: &[u8], most: usize) -> Self {
         let bits = most.clamp(1 << 7, 1 << 15).next_power_of_two().ilog2();
         let mut singles = [TokenMatch::UNKNOWN; 256];
-        for (code, byte) in (0..).zip(bytes) {
+        for (code, byte) in (0..=u16::MAX).zip(bytes) {
             singles[usize::from(*byte)] = TokenMatch::new(code, 1);
         }
         Self {
@@ -62,7 +62,7 @@ impl TokenMatcher {
             (4..6, _) => self.of_4.add(token, found),
             (6..8, _) => self.of_6.add(token, found),
             (8..12, _) => self.of_8.add(token, found),
-            (12..=LONGEST, _) => self.of_12.add(token, found),
+            (12..=LONGEST_TOKEN, _) => self.of_12.add(token, found),
             _ => false,
         };
         self.len += usize::from(is_new);
@@ -76,7 +76,7 @@ impl TokenMatcher {
             self.shorts.push(self.shorts[0]);
         }
         let place = &mut self.shorts[usize::from(*row)][usize::from(first)];
-        let is_new = place.len() < 2;
+        let is_new = place.bytes() < 2;
         if is_new {
             *place = found;
         }
@@ -84,17 +84,20 @@ impl TokenMatcher {
     }
 
     /// The longest token that a text begins with, one comparison after the other: the twin of what registers do, and
-    /// the way of the last bytes of a text. A byte without a token has code 0; an empty text has no token.
-    pub fn longest(&self, text: &[u8]) -> Option<TokenMatch> {
-        let first = usize::from(*text.first()?);
+    /// the way of the last bytes of a text. A byte without a token
+    /// has code 0, like the first token; an empty text has [`TokenMatch::NONE`].
+    pub fn longest(&self, text: &[u8]) -> TokenMatch {
+        let Some(first) = text.first() else {
+            return TokenMatch::NONE;
+        };
         let second = text.get(1).map(|second| self.rows[usize::from(*second)]);
-        let short = self.shorts[usize::from(second.unwrap_or(0))][first];
+        let short = self.shorts[usize::from(second.unwrap_or(0))][usize::from(*first)];
         let found = self.of_12.longest(text);
         let found = found.or_else(|| self.of_8.longest(text));
         let found = found.or_else(|| self.of_6.longest(text));
         let found = found.or_else(|| self.of_4.longest(text));
         let found = found.or_else(|| self.of_3.longest(text));
-        Some(found.unwrap_or(short))
+        found.unwrap_or(short)
     }
 
     /// The longest token that 16 bytes begin with.
@@ -102,7 +105,7 @@ impl TokenMatcher {
     /// # Safety
     /// As that of [`Equal::masked`].
     #[inline(always)]
-    pub(super) unsafe fn longest_by<E: Equal>(&self, text: &[u8; LONGEST]) -> TokenMatch {
+    pub(super) unsafe fn longest_by<E: Equal>(&self, text: &[u8; LONGEST_TOKEN]) -> TokenMatch {
         let words = words(text);
         let [low, _] = words;
         let row = usize::from(self.rows[low as usize >> 8 & 0xff]);

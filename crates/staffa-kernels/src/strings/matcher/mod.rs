@@ -13,6 +13,6 @@ mod longest;
 mod tests;
 mod tier;
 
-pub use in_turn::AT_ONCE;
+pub use in_turn::TOKENS_AT_ONCE;
 pub use longest::TokenMatcher;
-pub use tier::TokenMatch;
+pub use tier::{LONGEST_TOKEN, TokenMatch};

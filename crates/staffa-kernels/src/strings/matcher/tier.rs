@@ -6,21 +6,21 @@ use super::equal::{Equal, LANES};
 use crate::strings::copy::first_16;
 
 /// Bytes of the longest token.
-pub(super) const LONGEST: usize = 16;
+pub const LONGEST_TOKEN: usize = 16;
 
 /// A bit behind those of four tokens.
 const LAST: u32 = 1 << LANES;
 
 /// A token that a text begins with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenMatch(
     /// `length << 16 | code`
     u32,
 );
 
 impl TokenMatch {
-    /// Where there is none.
-    pub(super) const NONE: Self = Self(0);
+    /// Where there is none: of no bytes.
+    pub const NONE: Self = Self(0);
 
     /// A byte without a token.
     pub(super) const UNKNOWN: Self = Self::new(0, 1);
@@ -37,8 +37,7 @@ impl TokenMatch {
 
     /// Its bytes: 1 to 16.
     #[inline(always)]
-    #[allow(clippy::len_without_is_empty)]
-    pub const fn len(self) -> usize {
+    pub const fn bytes(self) -> usize {
         (self.0 >> 16) as usize
     }
 }
@@ -60,7 +59,7 @@ pub(super) fn words(text: &[u8]) -> [u64; 2] {
     [word as u64, (word >> 64) as u64]
 }
 
-/// Four tokens of a tier, the longest first.
+/// Four tokens of a tier, the longest first. Aligned, so that no register is loaded across two cache lines.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
 struct Group {
@@ -94,7 +93,7 @@ pub(super) struct Tier<const FEWEST: usize> {
     /// The first group of each hash; the empty group where there is none.
     buckets: Vec<u16>,
     /// The empty group, then those of each hash one after another. A bucket names one of them, and one that is not the
-    /// last has another behind it.
+    /// last has another behind it. A hash may have all tokens: a text made for that is matched at a few MB/s.
     groups: Vec<Group>,
     /// In a long tier, the first eight bytes of the tokens of each group; elsewhere none.
     heads: Vec<[u64; LANES]>,
@@ -137,7 +136,7 @@ impl<const FEWEST: usize> Tier<FEWEST> {
 
     fn put(&mut self, first: usize, place: usize, (words, found): Entry) {
         let (group, lane) = (first + place / LANES, place % LANES);
-        let bytes = found.len();
+        let bytes = found.bytes();
         let (word, mask) = match self.heads.get_mut(group) {
             Some(heads) => {
                 heads[lane] = words[0];
@@ -165,11 +164,11 @@ impl<const FEWEST: usize> Tier<FEWEST> {
             count -= 1;
         }
         let tokens = (0..count).map(|place| self.entry(first, place));
-        let is_same = |(its, other): Entry| its == words && other.len() == found.len();
+        let is_same = |(its, other): Entry| its == words && other.bytes() == found.bytes();
         if tokens.clone().any(is_same) {
             return false;
         }
-        let at = tokens.take_while(|(_, its)| its.len() > found.len());
+        let at = tokens.take_while(|(_, its)| its.bytes() > found.bytes());
         let at = at.count();
         if count == LANES * groups {
             // There is room for the next power of two.
@@ -206,7 +205,7 @@ impl<const FEWEST: usize> Tier<FEWEST> {
         loop {
             for lane in 0..LANES {
                 let (its, found) = self.entry(group, lane);
-                let bytes = found.len();
+                let bytes = found.bytes();
                 let begins =
                     [low & mask(bytes), high & mask(bytes.saturating_sub(8))] == its && bytes > 0;
                 if begins && bytes <= text.len() {
@@ -230,8 +229,8 @@ impl<const FEWEST: usize> Tier<FEWEST> {
         words: [u64; 2],
         mut other: TokenMatch,
     ) -> TokenMatch {
-        // SAFETY: there is a bucket for each hash of as many bits, a group for each bucket and behind each that is not
-        // the last, and in a long tier as many heads.
+        // SAFETY: there is a bucket for each hash of as many bits. `add` makes groups, and in a long tier as many heads,
+        // before a bucket names them or the group before is no longer the last; nothing is removed.
         unsafe {
             let mut at = usize::from(*self.buckets.get_unchecked(self.place(words)));
             loop {

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Codes take as many bits as the number of the last token needs, in vectors of 1,024 codes and a
-//! tail as in bitpack. Training reads a sample once: it matches the longest known token, counts pairs
-//! of neighbours, and makes a token of a pair that is frequent. Strings of a vector are matched as
+//! tail as in bitpack. Training reads a sample once, both halves in turn: it matches the longest token known some
+//! tokens before, counts pairs of neighbours, and makes a token of a pair that is frequent. Strings of a vector are matched as
 //! one text, so that a token may span two of them.
 
 mod codes;

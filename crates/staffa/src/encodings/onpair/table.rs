@@ -1,9 +1,8 @@
 //! The table of tokens in a payload of [`OnPair`](super::OnPair).
 
-use crate::values::StringsBuf;
+pub(super) use staffa_kernels::LONGEST_TOKEN as LONGEST;
 
-/// Longest token, bytes.
-pub(super) const LONGEST: usize = 16;
+use crate::values::StringsBuf;
 
 /// In place of the number of tokens where they are in a shared dictionary.
 pub(super) const SHARED: u16 = u16::MAX;

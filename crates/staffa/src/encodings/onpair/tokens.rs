@@ -70,12 +70,19 @@ impl Tokens {
     /// Whether every byte of a text has a token.
     pub(super) fn knows(&self, text: &[u8]) -> bool {
         let strings = self.strings.as_strings();
-        let has = |byte: &u8| strings.iter().any(|token| token == [*byte]);
-        text.is_empty() || distinct_bytes(&[text]).iter().all(has)
+        let single = |token: &[u8]| token.first().copied().filter(|_| token.len() == 1);
+        let known: Vec<u8> = strings.iter().map_while(single).collect();
+        text.is_empty()
+            || distinct_bytes(&[text])
+                .iter()
+                .all(|byte| known.contains(byte))
     }
 
     /// The payload, tokens, ends and codes, and the number of codes.
     pub(super) fn payload(&self, strings: Strings<'_>) -> Result<(Vec<u8>, usize)> {
+        if !self.knows(strings.contents()) {
+            return Err(Error::internal("a text with a byte that has no token"));
+        }
         let mut payload = self.head(strings.contents().len() / 2);
         // The codes of vectors that follow each other, and where those of each end.
         let of_part = |first: usize| -> Result<(Vec<u32>, Vec<usize>)> {

@@ -6,7 +6,7 @@
 
 use std::hint::select_unpredictable;
 
-use staffa_kernels::{AT_ONCE, TokenMatch};
+use staffa_kernels::{TOKENS_AT_ONCE, TokenMatch};
 
 use super::codes::GROUP_BITS_PER_CODE;
 use super::table::LONGEST;
@@ -44,6 +44,10 @@ pub(super) fn sample(text: &[u8], most: usize) -> Vec<&[u8]> {
         .collect()
 }
 
+/// Bits of a code in a pair, of which two and a count are an entry.
+const CODE_BITS: u32 = MOST_OF_LONG.ilog2();
+const _: () = assert!(2 * CODE_BITS + 4 <= u32::BITS);
+
 /// Counts of pairs of codes: an entry is `pair << 4 | count`. Pairs that share a place take it from
 /// each other, so that rare ones are forgotten.
 struct Pairs {
@@ -69,7 +73,7 @@ impl Pairs {
         reason = "lazy operators are branches: 1.05 of the time of a write"
     )]
     fn is_often(&mut self, before: u32, code: u32, often: u32) -> bool {
-        let key = before << 13 | code;
+        let key = before << CODE_BITS | code;
         let place = (u64::from(key).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> self.shift) as usize;
         let Some(places) = self.table.as_chunks_mut::<2>().0.get_mut(place) else {
             return false;
@@ -135,7 +139,7 @@ impl Training {
     #[inline]
     fn take(&mut self, walk: &mut Walk<'_, '_>, found: &[TokenMatch]) -> bool {
         for found in found {
-            let (start, code, len) = (walk.at, u32::from(found.code()), found.len());
+            let (start, code, len) = (walk.at, u32::from(found.code()), found.bytes());
             walk.at += len;
             if let Some((last, last_len)) = walk.before.replace((code, len))
                 && last_len + len <= LONGEST
@@ -157,27 +161,26 @@ impl Training {
     /// Takes the next token of a walk, or goes on to its next part; false once there are enough tokens.
     fn take_next(&mut self, walk: &mut Walk<'_, '_>) -> bool {
         let found = self.tokens.matcher.longest(walk.rest());
-        if let Some(found) = found {
-            return self.take(walk, &[found]);
+        if found == TokenMatch::NONE {
+            walk.next_part();
+            return true;
         }
-        walk.next_part();
-        true
+        self.take(walk, &[found])
     }
 
-    /// Takes all parts, some tokens of one half and of the other in turn.
+    /// Takes all parts, some tokens of one half and of the other in turn: they were found before the tokens that they make,
+    /// so that a text is not matched by those of its last bytes.
     fn read(&mut self, parts: &[&[u8]]) {
         let (first, second) = parts.split_at(parts.len() / 2);
         let [mut one, mut other] = [Walk::of(first), Walk::of(second)];
-        let mut found = [[TokenMatch::default(); AT_ONCE]; 2];
+        let mut found = [[TokenMatch::NONE; TOKENS_AT_ONCE]; 2];
         loop {
             let matcher = &self.tokens.matcher;
             let steps = matcher.next_of_two([one.rest(), other.rest()], &mut found);
-            let [Some(of_one), Some(of_other)] = found.each_ref().map(|found| found.get(..steps))
-            else {
-                return;
-            };
+            let [of_one, of_other] = found.each_ref().map(|found| found.get(..steps));
             let goes_on = if steps > 0 {
-                self.take(&mut one, of_one) && self.take(&mut other, of_other)
+                self.take(&mut one, of_one.unwrap_or_default())
+                    && self.take(&mut other, of_other.unwrap_or_default())
             } else if !one.is_done() && (one.rest().len() < LONGEST || other.is_done()) {
                 self.take_next(&mut one)
             } else if !other.is_done() {
@@ -256,5 +259,52 @@ impl Tokens {
             _ => training.read(&sample),
         }
         training.tokens
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::arrays::Random;
+
+    /// A frequent word of either half becomes a token, however the halves and their parts are cut.
+    #[test]
+    fn both_halves_of_a_text_are_read() {
+        let mut random = Random(5);
+        for (first, second) in [(200, 200), (30, 2000), (2000, 30), (40_000, 300)] {
+            let mut half = |word: &str, words| {
+                let noise = |random: &mut Random| char::from(b'0' + random.below(10) as u8);
+                let words = (0..words).map(|_| format!("{word}{}", noise(&mut random)));
+                words.collect::<String>()
+            };
+            let text = half("avenue", first) + &half("street", second);
+            let bytes = distinct_bytes(&[text.as_bytes()]);
+            for most_bytes in [text.len(), TRAINED] {
+                let tokens = Tokens::train(text.as_bytes(), &bytes, most_bytes, MOST);
+                let has = |word: &str| {
+                    tokens
+                        .strings
+                        .as_strings()
+                        .iter()
+                        .any(|t| t == word.as_bytes())
+                };
+                assert!(has("avenue") && has("street"), "{first} words and {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn tokens_are_no_more_than_asked_for() {
+        let text = "to be or not to be, that is the question; ".repeat(500);
+        let bytes = distinct_bytes(&[text.as_bytes()]);
+        for most in [bytes.len(), bytes.len() + 1, bytes.len() + 20] {
+            let tokens = Tokens::train(text.as_bytes(), &bytes, TRAINED, most);
+            assert_eq!(tokens.strings.as_strings().len(), most);
+        }
+        for short in ["", "t", "to be or not"] {
+            let bytes = distinct_bytes(&[short.as_bytes()]);
+            let tokens = Tokens::train(short.as_bytes(), &bytes, TRAINED, MOST);
+            assert_eq!(tokens.strings.as_strings().len(), bytes.len());
+        }
     }
 }

@@ -96,7 +96,7 @@ pub(super) struct View {
     pub(super) shares: Vec<f32>,
     /// Bytes that the stream takes alone.
     pub(super) bytes: usize,
-    /// What tells by which columns it may be grouped; `None` for numbers behind codes.
+    /// What tells by which columns it may be grouped; `None` for numbers behind codes, and where next to nothing repeats.
     pub(super) groups: Option<Groups>,
 }
 
@@ -120,7 +120,7 @@ impl View {
         let Some(words) = words_by_row(block, stream, kind)? else {
             return Ok(None);
         };
-        // Numbers of 16 bits: a block has no more rows. Without NULLs between them the words themselves are narrower.
+        // Without NULLs between them the words themselves are narrower.
         let narrowest = if block.input.compacted {
             Values::U64(&words)
         } else {
@@ -250,7 +250,7 @@ fn words_by_row(
 
 /// The rows of a block by their words.
 pub(super) struct Groups {
-    /// The number of every row's word among the distinct ones.
+    /// The number of every row's word among the distinct ones: of 16 bits, as a block has no more rows.
     pub(super) ids: Vec<u16>,
     pub(super) distinct: usize,
     /// Bits of a row by how often each word occurs.
