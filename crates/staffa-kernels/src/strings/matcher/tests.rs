@@ -159,6 +159,6 @@ fn there_are_as_many_tokens_as_codes() {
     );
     assert_eq!(tokens.longest(&token(last)).bytes(), 1);
     // More bytes than codes.
-    let mut full = TokenMatcher::new(&[7; (1 << 16) + 3], 1);
+    let mut full = TokenMatcher::new(&vec![7; (1 << 16) + 3], 1);
     assert!(!full.add(b"ab"));
 }
