@@ -28,7 +28,7 @@ pub(crate) fn of(values: Values<'_>, most: usize) -> Option<Coded> {
 /// Codes of the values of one block, for the search for related columns; `None` where more than three quarters are
 /// distinct. Values of which each comes twice are related to others of which each comes twice.
 pub(crate) fn of_related(values: Values<'_>) -> Option<Coded> {
-    if mostly_distinct(values, FEW_COPIES) {
+    if mostly_distinct(values, |_| FEW_COPIES) {
         return None;
     }
     exactly(values, values.len() * 3 / 4)
@@ -100,11 +100,11 @@ fn least_copies(values: Values<'_>) -> f64 {
 
 /// Whether there are too few copies for a dictionary.
 fn has_few_copies(values: Values<'_>) -> bool {
-    mostly_distinct(values, least_copies(values))
+    mostly_distinct(values, least_copies)
 }
 
 /// Whether of many values there are fewer copies, on average, by equal ones in a sample of single values.
-fn mostly_distinct(values: Values<'_>, copies: f64) -> bool {
+fn mostly_distinct(values: Values<'_>, copies: impl FnOnce(Values<'_>) -> f64) -> bool {
     const LEAST: usize = 2048;
     let len = values.len();
     if len < LEAST {
@@ -117,8 +117,8 @@ fn mostly_distinct(values: Values<'_>, copies: f64) -> bool {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         i * part + (seed >> 33) as usize % part
     });
-    // Pairs of sampled rows, of which one in so many rows has another copy.
-    let few = ((sampled * sampled / 2 / len) as f64 * (copies - 1.0)) as usize;
+    // Each row equals `copies - 1` of all rows, and so that share of the sampled ones before it.
+    let few = ((sampled * sampled / 2 / len) as f64 * (copies(values) - 1.0)) as usize;
     // By their hash; of two at one place the later is kept.
     let mut seen = vec![0u32; 4 * sampled];
     let places = seen.len() as u64;

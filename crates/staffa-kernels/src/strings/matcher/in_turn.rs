@@ -25,8 +25,8 @@ pub const TOKENS_AT_ONCE: usize = 16;
 pub(super) const CHUNK: usize = 1 << 14;
 
 impl TokenMatcher {
-    /// The next tokens of two texts, of each as many as are returned: at most [`TOKENS_AT_ONCE`], and none where a text has fewer
-    /// than 16 bytes.
+    /// The next tokens of two texts, of each as many as are returned: at most [`TOKENS_AT_ONCE`], and none where a text
+    /// has fewer than 16 bytes.
     ///
     /// ```
     /// use staffa_kernels::{TOKENS_AT_ONCE, TokenMatch, TokenMatcher};
@@ -47,8 +47,9 @@ impl TokenMatcher {
         next_of_two(self, texts, found)
     }
 
-    /// Appends the codes of a text: at each place the longest token, though none over the end of one of four parts of
-    /// every 16 KiB, or of the last 1 KiB or less. Bytes without a token have code 0: the caller knows that there are none.
+    /// Appends the codes of a text, at each place that of the longest token. No token spans two parts: a text has four for
+    /// every 16 KiB, and one for a rest of less than 1 KiB. Bytes without a token have code 0: the caller knows that there
+    /// are none.
     #[inline]
     pub fn codes(&self, text: &[u8], codes: &mut Vec<u32>) {
         let mut scratch = vec![0; text.len().min(CHUNK)];
