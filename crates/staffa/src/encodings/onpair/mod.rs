@@ -128,6 +128,9 @@ fn trained(strings: Strings<'_>, chooser: &Chooser<'_>) -> Result<Vec<u8>> {
         }
         Some(chunk) => of_chunk(chunk, strings, chooser.chunk_bytes()),
     };
+    if !tokens.knows(strings.contents()) {
+        return Err(Error::internal("a text with a byte that has no token"));
+    }
     Ok(tokens.payload(strings)?.0)
 }
 

@@ -13,6 +13,15 @@ use crate::values::{Strings, StringsBuf, distinct_bytes};
 /// Strings that a thread encodes at once.
 const PART: usize = 4 * VECTOR;
 
+/// The tokens of one byte, which are the first.
+fn first_bytes<'t>(tokens: impl Iterator<Item = &'t [u8]>) -> Vec<u8> {
+    let single = |token: &'t [u8]| match token {
+        [byte] => Some(*byte),
+        _ => None,
+    };
+    tokens.map_while(single).collect()
+}
+
 /// Tokens, and what finds the longest one at a place of a text.
 pub(super) struct Tokens {
     pub(super) strings: StringsBuf,
@@ -30,11 +39,7 @@ impl Tokens {
 
     /// With these tokens, those of one byte first, and room for `most`.
     pub(super) fn of_list<'t>(tokens: impl Iterator<Item = &'t [u8]> + Clone, most: usize) -> Self {
-        let single = |token: &'t [u8]| match token {
-            [byte] => Some(*byte),
-            _ => None,
-        };
-        let bytes: Vec<u8> = tokens.clone().map_while(single).collect();
+        let bytes = first_bytes(tokens.clone());
         let mut list = Self::of_bytes(&bytes, most);
         for token in tokens.skip(bytes.len()) {
             list.add(token);
@@ -69,9 +74,7 @@ impl Tokens {
 
     /// Whether every byte of a text has a token.
     pub(super) fn knows(&self, text: &[u8]) -> bool {
-        let strings = self.strings.as_strings();
-        let single = |token: &[u8]| token.first().copied().filter(|_| token.len() == 1);
-        let known: Vec<u8> = strings.iter().map_while(single).collect();
+        let known = first_bytes(self.strings.as_strings().iter());
         text.is_empty()
             || distinct_bytes(&[text])
                 .iter()
@@ -80,9 +83,6 @@ impl Tokens {
 
     /// The payload, tokens, ends and codes, and the number of codes.
     pub(super) fn payload(&self, strings: Strings<'_>) -> Result<(Vec<u8>, usize)> {
-        if !self.knows(strings.contents()) {
-            return Err(Error::internal("a text with a byte that has no token"));
-        }
         let mut payload = self.head(strings.contents().len() / 2);
         // The codes of vectors that follow each other, and where those of each end.
         let of_part = |first: usize| -> Result<(Vec<u32>, Vec<usize>)> {
