@@ -138,7 +138,8 @@ impl fmt::Debug for Cache {
 }
 
 impl Entries {
-    /// Keeps an entry; what is dropped for it.
+    /// Keeps an entry; what is dropped for it. The bytes of a block are kept once: with the opened
+    /// block where it has them, whichever of the two came first.
     fn keep(&mut self, key: Key, entry: Entry) -> Vec<Entry> {
         let (file, chunk, item) = key;
         if matches!(item, Item::Block(_)) {
@@ -148,15 +149,37 @@ impl Entries {
         if bytes > self.info.budget_bytes {
             return Vec::new();
         }
-        self.of_file.entry(file).or_default().insert((chunk, item));
-        let before = self.by_use.put(key, (entry, bytes));
-        self.info.bytes += bytes;
-        let mut dropped = self.shrink();
-        if let Some((entry, bytes)) = before {
-            self.info.bytes -= bytes;
-            dropped.push(entry);
+        let has_bytes = |entry: &Entry| matches!(entry, Entry::Block(opened) if !opened.owner().bytes.is_empty());
+        let mut dropped = Vec::new();
+        match item {
+            Item::Bytes(block) => {
+                let opened = self.by_use.peek(&(file, chunk, Item::Block(block)));
+                if opened.is_some_and(|(opened, _)| has_bytes(opened)) {
+                    return dropped;
+                }
+            }
+            Item::Block(block) if has_bytes(&entry) => {
+                dropped.extend(self.remove((file, chunk, Item::Bytes(block))));
+            }
+            Item::Block(_) | Item::Shared | Item::Offsets => {}
         }
+        dropped.extend(self.remove(key));
+        self.of_file.entry(file).or_default().insert((chunk, item));
+        self.by_use.put(key, (entry, bytes));
+        self.info.bytes += bytes;
+        dropped.extend(self.shrink());
         dropped
+    }
+
+    /// Takes an entry out.
+    fn remove(&mut self, key: Key) -> Option<Entry> {
+        let (entry, bytes) = self.by_use.pop(&key)?;
+        let (file, chunk, item) = key;
+        if let Some(kept) = self.of_file.get_mut(&file) {
+            kept.remove(&(chunk, item));
+        }
+        self.info.bytes -= bytes;
+        Some(entry)
     }
 
     /// Drops what was used least recently until the rest is within the budget.

@@ -87,6 +87,37 @@ fn a_cache_stays_within_its_budget_and_changes_no_row() {
     assert!(few > 10_000 && all_decoded > all, "{few}, {all_decoded}");
 }
 
+/// What is kept depends on what was read, not on which column came first: threads race for it.
+#[test]
+fn bytes_that_columns_share_are_kept_once() {
+    let batch = table();
+    let bytes = file_of(&batch);
+    for decoded in [false, true] {
+        let kept = |columns: [&[&str]; 2]| {
+            let limits = Limits {
+                cache_decoded: decoded,
+                ..Limits::default()
+            };
+            let cache = Cache::new(1 << 30);
+            let file = File::from_bytes_with(bytes.clone(), limits).unwrap();
+            let file = file.with_cache(&cache);
+            for columns in columns {
+                file.take(&[3])
+                    .columns(columns.iter().copied())
+                    .read()
+                    .unwrap();
+            }
+            let info = cache.info();
+            (info.entries, info.bytes)
+        };
+        let derived: &[&str] = &["more"];
+        let derived_first = kept([derived, &["n"]]);
+        assert_eq!(derived_first, kept([&["n"], derived]));
+        // A decoded block has no bytes for others.
+        assert_eq!(derived_first.0, if decoded { 3 } else { 2 });
+    }
+}
+
 #[test]
 fn files_share_a_cache_and_never_each_others_blocks() {
     let numbers = |from: i64| {
