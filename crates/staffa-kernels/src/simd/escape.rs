@@ -187,7 +187,7 @@ fn replace_few<T: Word>(chunk: &mut [T], mask: usize, exceptions: &[T], found: &
     }
 }
 
-/// A register of 32-bit or 64-bit values at a time, while as many exceptions are left to load.
+/// A register of 32-bit or 64-bit values at a time.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx2,popcnt")]
 #[inline]
@@ -196,18 +196,24 @@ fn replace_avx512<T: Int>(values: &mut [T], escape: T, exceptions: &[T]) -> usiz
         return replace_avx2(values, escape, exceptions);
     }
     let escapes = splat(escape);
-    let mut found = 0;
-    let mut chunks = values.chunks_exact_mut(lanes::<T>());
-    for chunk in &mut chunks {
-        // SAFETY: the chunk has 64 bytes.
-        let x = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
-        replace_lanes(chunk, x, equal::<T>(x, escapes), exceptions, &mut found);
+    let (lanes, mut found) = (lanes::<T>(), 0);
+    let (whole, rest) = values.as_chunks_mut::<64>();
+    for places in whole {
+        let mut mask = 0;
+        for (i, part) in places.chunks_exact(lanes).enumerate() {
+            // SAFETY: the part has 64 bytes.
+            let x = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
+            mask |= u64::from(equal::<T>(x, escapes)) << (i * lanes);
+        }
+        if mask != 0 {
+            replace_all(places, mask, exceptions, &mut found);
+        }
     }
     let exceptions = &exceptions[found.min(exceptions.len())..];
-    found + scalar(chunks.into_remainder(), escape, exceptions)
+    found + scalar(rest, escape, exceptions)
 }
 
-/// A register of 32-bit or 64-bit values at a time, while as many exceptions are left to load.
+/// A register of 32-bit or 64-bit values at a time.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx2,popcnt")]
 #[inline]
@@ -215,51 +221,45 @@ fn marked_avx512<T: Word>(values: &mut [T], marked: &[u64], exceptions: &[T]) ->
     if !is_wide::<T>() {
         return marked_avx2(values, marked, exceptions);
     }
-    let lanes = lanes::<T>();
     let mut found = 0;
-    for (i, places) in values.chunks_mut(64).enumerate() {
-        let mut mask = word_of(marked, i, places.len());
-        let mut chunks = places.chunks_exact_mut(lanes);
-        for chunk in &mut chunks {
-            let own = (mask & (u64::MAX >> (64 - lanes))) as u16;
-            mask >>= lanes;
-            if own != 0 {
-                // SAFETY: the chunk has 64 bytes.
-                let x = unsafe { _mm512_loadu_si512(chunk.as_ptr().cast()) };
-                replace_lanes(chunk, x, own, exceptions, &mut found);
-            }
+    let (whole, rest) = values.as_chunks_mut::<64>();
+    let count = whole.len();
+    for (places, &mask) in whole.iter_mut().zip(marked) {
+        if mask != 0 {
+            replace_all(places, mask, exceptions, &mut found);
         }
-        replace(chunks.into_remainder(), mask, exceptions, &mut found);
     }
+    replace(
+        rest,
+        word_of(marked, count, rest.len()),
+        exceptions,
+        &mut found,
+    );
     found
 }
 
-/// Replaces the lanes of `x`, which are the values of a chunk, whose bits are set.
+/// Replaces those of 64 values whose bits are set. No register waits for the exceptions of the one before.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,popcnt")]
 #[inline]
-fn replace_lanes<T: Word>(
-    chunk: &mut [T],
-    x: __m512i,
-    mask: u16,
-    exceptions: &[T],
-    found: &mut usize,
-) {
-    if mask == 0 {
-        return;
-    }
-    let Some(next) = exceptions.get(*found..*found + lanes::<T>()) else {
+fn replace_all<T: Word>(places: &mut [T; 64], mask: u64, exceptions: &[T], found: &mut usize) {
+    let lanes = lanes::<T>();
+    let before = |i: usize| (mask & ((1 << (i * lanes)) - 1)).count_ones() as usize;
+    let loaded = before(64 / lanes - 1) + lanes;
+    let Some(next) = exceptions.get(*found..*found + loaded) else {
         // The last exceptions.
-        return replace(chunk, mask.into(), exceptions, found);
+        return replace(places, mask, exceptions, found);
     };
-    assert!(chunk.len() == lanes::<T>());
-    // SAFETY: there are `lanes` exceptions, 64 bytes; and the chunk has 64 bytes.
-    unsafe {
-        let next = _mm512_loadu_si512(next.as_ptr().cast());
-        let replaced = expand::<T>(x, mask, next);
-        _mm512_storeu_si512(chunk.as_mut_ptr().cast(), replaced);
-    }
     *found += mask.count_ones() as usize;
+    for (i, part) in places.chunks_exact_mut(lanes).enumerate() {
+        let own = (mask >> (i * lanes) & (u64::MAX >> (64 - lanes))) as u16;
+        // SAFETY: `next` has `lanes` exceptions behind those of the registers before; the part has 64 bytes.
+        unsafe {
+            let own_next = _mm512_loadu_si512(next.as_ptr().add(before(i)).cast());
+            let x = _mm512_loadu_si512(part.as_ptr().cast());
+            _mm512_storeu_si512(part.as_mut_ptr().cast(), expand::<T>(x, own, own_next));
+        }
+    }
 }
 
 #[cfg(test)]

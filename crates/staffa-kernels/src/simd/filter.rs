@@ -169,7 +169,8 @@ unsafe fn filter_lanes<T: Word>(from: *const T, mask: usize, to: *mut T) {
     }
 }
 
-/// A register of 32-bit or 64-bit values at a time.
+/// A register of 32-bit or 64-bit values at a time. The places of the registers of 64 values are counted at once: none waits
+/// for the one before.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,popcnt")]
 #[inline]
@@ -177,26 +178,32 @@ fn filter_avx512<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) {
     if !is_wide::<T>() {
         return filter_avx2(values, mask, out);
     }
-    let (lanes, mut at) = (lanes::<T>(), 0);
-    let whole = values.len() / 64 * 64;
-    for start in (0..whole).step_by(lanes) {
-        let wanted = mask[start / 64] >> (start % 64);
-        let wanted = (wanted & (u64::MAX >> (64 - lanes))) as u16;
-        let count = wanted.count_ones() as usize;
-        let (from, to) = (&values[start..start + lanes], &mut out[at..]);
-        assert!(to.len() >= count);
-        // A store of all lanes is faster where there is room for it.
-        let stored = if to.len() >= lanes { lanes } else { count };
-        let stored = (1u32 << stored).wrapping_sub(1) as u16;
-        // SAFETY: the load takes the `lanes` values of `from`; the store writes as many to `to` if it
-        // has room for them, else the first `count`, for which it has.
-        unsafe {
-            let loaded = _mm512_loadu_si512(from.as_ptr().cast());
-            store(to.as_mut_ptr(), stored, compress::<T>(wanted, loaded));
+    let lanes = lanes::<T>();
+    let mut at = 0;
+    for (chunk, &word) in values.as_chunks::<64>().0.iter().zip(mask) {
+        let out = &mut out[at..];
+        let before = |i: usize| (word & ((1 << (i * lanes)) - 1)).count_ones() as usize;
+        let has_room = out.len() >= before(64 / lanes - 1) + lanes;
+        for (i, from) in chunk.chunks_exact(lanes).enumerate() {
+            let wanted = (word >> (i * lanes) & (u64::MAX >> (64 - lanes))) as u16;
+            let place = before(i);
+            // SAFETY: the load takes the `lanes` values of `from`; the store writes as many where `out` has room for them
+            // behind those of the registers before, else no more than are wanted, for which it has.
+            unsafe {
+                let compacted = compress::<T>(wanted, _mm512_loadu_si512(from.as_ptr().cast()));
+                if has_room {
+                    _mm512_storeu_si512(out.as_mut_ptr().add(place).cast(), compacted);
+                } else {
+                    let count = wanted.count_ones() as usize;
+                    assert!(out.len() >= place + count);
+                    let stored = (1u32 << count).wrapping_sub(1) as u16;
+                    store(out.as_mut_ptr().add(place), stored, compacted);
+                }
+            }
         }
-        at += count;
+        at += word.count_ones() as usize;
     }
-    one_by_one(values, mask, whole, &mut out[at..]);
+    one_by_one(values, mask, values.len() / 64 * 64, &mut out[at..]);
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub(crate) use scratch::vector_places;
 pub(crate) use selection::{ChunkSelection, Selection, prefers_bitmap, prefers_bitmap_of_strings};
 pub use shared_dictionary::SharedDictionary;
 pub(crate) use short::short_words;
-use staffa_kernels::{BytesDict, Int, Packed, U256, ViewStrings, Word};
+use staffa_kernels::{BytesDict, Int, Packed, U256, ViewStrings, Word, filter};
 pub use stream::StreamOf;
 pub(crate) use stream::check_places;
 pub(crate) use string_vector::{
@@ -132,6 +132,26 @@ pub trait Decoder<T>: Send + Sync {
         take_vectors(self, rows, cx, out)
     }
 
+    /// Decodes the values of vector `v` whose bit is set into `out`, which has a place for each; `room` has one for each value
+    /// of the vector. By default the vector is decoded, then filtered.
+    fn selected(
+        &self,
+        v: usize,
+        bits: &[u64],
+        cx: &mut Scratch,
+        room: &mut [T],
+        out: &mut [T],
+    ) -> Result<()>
+    where
+        T: Word,
+    {
+        self.vector(v, cx, room)?;
+        match filter(room, bits, out) {
+            Some(count) if count == out.len() => Ok(()),
+            _ => Err(no_row(room.len() as u32, room.len())),
+        }
+    }
+
     /// Vector `v` as packed bits, where it is full and nothing else is to be done to it.
     fn packed(&self, _v: usize) -> Option<Packed<'_, T>> {
         None
@@ -191,6 +211,20 @@ impl<T, D: Decoder<T> + ?Sized> Decoder<T> for &D {
         T: Word,
     {
         (**self).take(rows, cx, out)
+    }
+
+    fn selected(
+        &self,
+        v: usize,
+        bits: &[u64],
+        cx: &mut Scratch,
+        room: &mut [T],
+        out: &mut [T],
+    ) -> Result<()>
+    where
+        T: Word,
+    {
+        (**self).selected(v, bits, cx, room, out)
     }
 
     fn packed(&self, v: usize) -> Option<Packed<'_, T>> {

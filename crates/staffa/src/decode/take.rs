@@ -4,7 +4,7 @@
 //! vector is selected that decoding all of it costs less (Super-Scalar RAM-CPU Cache Compression,
 //! section 3.1.2: entry points).
 
-use staffa_kernels::{VECTOR, Word, filter, positions};
+use staffa_kernels::{VECTOR, Word, positions};
 
 use super::{
     Appended, BytesDecoder, Decoder, DictionaryStrings, Scratch, Selection, prefers_bitmap,
@@ -151,11 +151,7 @@ pub fn take_words<T: Word>(
         } else if !prefers_bitmap(count as u64, there as u64) {
             decoder.take(&rows_of(selected, v), cx, places)?;
         } else {
-            let values = vector_places(&mut buffer, len, v)?;
-            decoder.vector(v, cx, values)?;
-            if filter(values, &bits, places) != Some(count) {
-                return Err(no_row(selected.len() as u32, len));
-            }
+            decoder.selected(v, &bits, cx, vector_places(&mut buffer, len, v)?, places)?;
         }
     }
     Ok(())

@@ -166,6 +166,24 @@ impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
 
     read_by_rows!(T);
 
+    /// The values of the selected codes alone are looked up.
+    fn selected(
+        &self,
+        v: usize,
+        bits: &[u64],
+        cx: &mut Scratch,
+        room: &mut [T],
+        out: &mut [T],
+    ) -> Result<()> {
+        cx.with(room.len() + out.len(), |cx, buffer: &mut [u32]| {
+            let (all, codes) = buffer.split_at_mut(room.len());
+            self.codes.selected(v, bits, cx, all, codes)?;
+            gather(self.values.all()?, codes, out)
+                .then_some(())
+                .ok_or_else(|| no_code(codes, self.values.len()))
+        })
+    }
+
     fn short(&self) -> Result<Option<Box<dyn Decoder<u64> + '_>>> {
         // No more of them than cost nothing beside a row.
         if T::TYPE != PhysicalType::U128 || self.values.len() > VECTOR {

@@ -10,12 +10,12 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use staffa_kernels::VECTOR;
 
 use crate::decode::{
-    AnyDecoder, Appended, Block, Budget, Decodable, Decoder, ReferenceStream, Scratch, StreamOf,
-    decode_all_strings,
+    AnyDecoder, Appended, Block, Budget, Decodable, Decoder, ReferenceStream, Scratch, Selection,
+    StreamOf, decode_all_strings, take_bytes, take_words,
 };
 use crate::encode::{Chooser, Encoding, Profile};
 use crate::encodings::{POOL, opener};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::block::{self, Parts};
 use crate::format::{Cursor, Node, NodeRef};
 use crate::limits::Limits;
@@ -234,29 +234,42 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
     }
 }
 
-/// Whether a block gives these values at some rows.
+/// Whether a block gives these values at some rows, listed and as bits.
 fn takes(block: &Block<'_>, rows: &[u32], values: Values<'_>) -> Result<bool> {
-    fn words<T: Decodable>(decoder: &dyn Decoder<T>, rows: &[u32], expected: &[T]) -> Result<bool> {
+    fn words<T: Decodable>(
+        decoder: &dyn Decoder<T>,
+        selection: &Selection,
+        rows: &[u32],
+        expected: &[T],
+    ) -> Result<bool> {
         let mut out = vec![T::default(); rows.len()];
-        decoder.take(rows, &mut Scratch::default(), &mut out)?;
+        take_words(decoder, selection, &mut Scratch::default(), &mut out)?;
         Ok(out
             .iter()
             .eq(rows.iter().map(|row| &expected[*row as usize])))
     }
-    match (block.values.as_ref().unwrap(), values) {
+    let mut bits = vec![false; values.len()];
+    rows.iter().for_each(|row| bits[*row as usize] = true);
+    let bits = Selection::Bits(bits.into_iter().collect(), rows.len());
+    let all = [Selection::List(rows.to_vec()), bits];
+    let takes = |selection: &Selection| match (block.values.as_ref().unwrap(), values) {
         (AnyDecoder::Bytes(d), Values::Bytes(v)) => {
             let mut out = Appended::default();
             out.allow(v.contents().len());
-            d.take(rows, &mut Scratch::default(), &mut out)?;
+            take_bytes(d.as_ref(), selection, &mut Scratch::default(), &mut out)?;
             let expected: StringsBuf = rows.iter().map(|row| v.get(*row as usize)).collect();
             let expected = expected.as_strings();
-            Ok(out.lengths == expected.lengths()
-                && out.into_data()?.as_slice() == expected.contents())
+            Ok::<_, Error>(
+                out.lengths == expected.lengths()
+                    && out.into_data()?.as_slice() == expected.contents(),
+            )
         }
         (decoder, values) => for_words!(values.physical_type(), T => {
-            words(T::peek(decoder).unwrap(), rows, T::slice(values).unwrap())
+            words(T::peek(decoder).unwrap(), selection, rows, T::slice(values).unwrap())
         }, _ => Ok(true)),
-    }
+    };
+    let [listed, bits] = all.each_ref().map(takes);
+    Ok(listed? && bits?)
 }
 
 /// Selections of `len` rows: none, first and last ones, one, few, some and all.
