@@ -1,7 +1,7 @@
 //! Codes: the distinct values are counted exactly, each gets a number in the order of first
 //! occurrence.
 
-use staffa_kernels::{Int as _, bounds};
+use staffa_kernels::{Int, bounds};
 
 use super::Coder;
 use super::coder::hash_of;
@@ -86,8 +86,11 @@ fn least_copies(values: Values<'_>) -> f64 {
         return FEW_COPIES;
     }
     let range = for_ints!(values.physical_type(), T => T::slice(values).map(|words| {
-        let (least, most) = bounds(words, T::ZERO);
-        u64::BITS - most.to_u64().wrapping_sub(least.to_u64()).leading_zeros()
+        let bits = orders::<T>().map(|flip| {
+            let (least, most) = bounds(words, flip);
+            u64::BITS - most.wrapping_sub(least).to_u64().leading_zeros()
+        });
+        bits.into_iter().min().unwrap_or(T::BITS)
     }), _ => None);
     let (rows, bits) = (
         (values.len() as f64).log2(),
@@ -142,19 +145,32 @@ fn mostly_distinct(values: Values<'_>, copies: impl FnOnce(Values<'_>) -> f64) -
 fn near(blocks: &[Values<'_>]) -> Option<Vec<Vec<u32>>> {
     for_ints!(blocks.first()?.physical_type(), T => {
         let blocks: Vec<&[T]> = blocks.iter().map(|block| T::slice(*block)).collect::<Option<_>>()?;
-        let (mut min, mut max) = (T::MAX, T::ZERO);
-        let mut len = 0;
-        for block in &blocks {
-            let (least, most) = bounds(block, T::ZERO);
-            (min, max) = (min.min(least), max.max(most));
-            len += block.len() as u64;
-            if max.to_u64().saturating_sub(min.to_u64()) >= 4 * len {
-                return None;
-            }
-        }
-        let less = |block: &[T]| block.iter().map(|w| (w.to_u64() - min.to_u64()) as u32).collect();
+        let min = orders::<T>().into_iter().find_map(|flip| least_of_near(&blocks, flip))?;
+        let less = |block: &[T]| block.iter().map(|w| w.wrapping_sub(min).to_u64() as u32).collect();
         Some(blocks.into_iter().map(less).collect())
     }, _ => None)
+}
+
+/// What is added to words, modulo 2^BITS, so that their order is that of unsigned numbers: as they are, and as signed
+/// numbers, which differences are.
+fn orders<T: Int>() -> [T; 2] {
+    [T::ZERO, T::from_u64(1 << (T::BITS - 1))]
+}
+
+/// The least word, where the words of each block are near those before.
+fn least_of_near<T: Int>(blocks: &[&[T]], flip: T) -> Option<T> {
+    let (mut min, mut max) = (T::MAX, T::ZERO);
+    let mut len = 0;
+    for block in blocks {
+        let (least, most) = bounds(block, flip);
+        min = min.min(least.wrapping_add(flip));
+        max = max.max(most.wrapping_add(flip));
+        len += block.len() as u64;
+        if max.to_u64().saturating_sub(min.to_u64()) >= 4 * len {
+            return None;
+        }
+    }
+    Some(min.wrapping_sub(flip))
 }
 
 /// As [`of_blocks`], of small words.
