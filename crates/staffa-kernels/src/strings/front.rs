@@ -5,14 +5,11 @@
 //!
 //! Both parts are copied 16 bytes at a time, past their ends; the next part overwrites the excess.
 //! With AVX2 and AVX-512 the string before stays in registers, and the suffix is loaded into them
-//! behind the prefix: a read of bytes that two stores have just written would wait for both.
+//! behind the prefix: a read of bytes that two stores have just written would wait for both. Eight
+//! strings are checked at once.
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{
-    __m256i, _bzhi_u64, _mm256_blendv_epi8, _mm256_loadu_si256, _mm256_setzero_si256,
-    _mm256_storeu_si256, _mm512_castsi512_si256, _mm512_mask_loadu_epi8, _mm512_maskz_loadu_epi8,
-    _mm512_setzero_si512, _mm512_storeu_si512,
-};
+use std::arch::x86_64::*;
 
 use crate::simd::dispatch::dispatch;
 
@@ -50,7 +47,7 @@ fn scalar(prefixes: &[u32], suffixes: &[u8], lengths: &mut [u32], out: &mut [u8]
 }
 
 /// Where the strings of one step begin.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 struct Places {
     /// The string before, in the output.
     before: usize,
@@ -96,18 +93,73 @@ impl Places {
             out.get_mut(at + prefix..end)?
                 .copy_from_slice(suffixes.get(next..next + suffix)?);
         }
-        *self = Self {
-            before: at,
-            at: end,
-            next: next + suffix,
-        };
+        *self = self.behind(prefix + suffix, suffix);
         u32::try_from(prefix + suffix).ok()
+    }
+
+    /// Behind a string of `len` bytes.
+    #[inline(always)]
+    fn behind(self, len: usize, suffix: usize) -> Self {
+        Self {
+            before: self.at,
+            at: self.at + len,
+            next: self.next + suffix,
+        }
     }
 }
 
 /// Bytes of a register of AVX2.
 #[cfg(target_arch = "x86_64")]
 const HALF: usize = 32;
+
+/// Strings that are checked together: a check takes as long as a string does.
+#[cfg(target_arch = "x86_64")]
+const TOGETHER: usize = 8;
+
+/// The lengths of strings behind one of `before` bytes, where no string has more than `most` bytes, and no prefix more than the
+/// string before it.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+#[inline]
+fn lengths_up_to(
+    most: usize,
+    before: usize,
+    prefixes: &[u32; TOGETHER],
+    suffixes: &[u32; TOGETHER],
+) -> Option<[u32; TOGETHER]> {
+    let mut lengths = [0; TOGETHER];
+    // SAFETY: eight words of 32 bits have 32 bytes.
+    let (prefix, suffix) = unsafe {
+        (
+            _mm256_loadu_si256(prefixes.as_ptr().cast()),
+            _mm256_loadu_si256(suffixes.as_ptr().cast()),
+        )
+    };
+    let most = _mm256_set1_epi32(most as i32);
+    let length = _mm256_add_epi32(prefix, suffix);
+    let each_before = _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6);
+    let each_before = _mm256_permutevar8x32_epi32(length, each_before);
+    let before = before.min(i32::MAX as usize) as i32;
+    let before = _mm256_blend_epi32::<1>(each_before, _mm256_set1_epi32(before));
+    let at_most = |a, b| _mm256_cmpeq_epi32(_mm256_min_epu32(a, b), a);
+    // Where a sum wraps around, the prefix is longer than any string.
+    let are_short = _mm256_and_si256(at_most(length, most), at_most(suffix, most));
+    let all = _mm256_and_si256(are_short, at_most(prefix, before));
+    if _mm256_movemask_epi8(all) != -1 {
+        return None;
+    }
+    // SAFETY: as above.
+    unsafe { _mm256_storeu_si256(lengths.as_mut_ptr().cast(), length) };
+    Some(lengths)
+}
+
+/// Whether `room` bytes hold as many parts of at most `most` bytes as there are `lengths`, and `slack` bytes behind them.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn fits(lengths: &[u32; TOGETHER], most: usize, slack: usize, room: usize) -> bool {
+    room >= TOGETHER * most + slack
+        || room >= lengths.iter().map(|length| *length as usize).sum::<usize>() + slack
+}
 
 /// The first 32 bytes are ones: 32 bytes from `32 - n` on have `n` ones.
 #[cfg(target_arch = "x86_64")]
@@ -121,21 +173,23 @@ static ONES: [u8; 2 * HALF] = {
     ones
 };
 
-/// `held` up to byte `prefix`, then bytes of `suffixes` from `from + prefix` on; `prefix` is at most
-/// 32, and 32 bytes from `from` on are there.
+/// `held` up to byte `prefix`, then the bytes from `from + prefix` on.
+///
+/// # Safety
+/// `prefix` must be at most 32, and 32 bytes valid for reads at `from`.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[inline]
-unsafe fn behind(held: __m256i, prefix: usize, suffixes: &[u8], from: usize) -> __m256i {
-    // SAFETY: the caller promises both ranges.
+unsafe fn behind(held: __m256i, prefix: usize, from: *const u8) -> __m256i {
+    // SAFETY: the caller promises both.
     unsafe {
         let ones = _mm256_loadu_si256(ONES.as_ptr().add(HALF - prefix).cast());
-        let new = _mm256_loadu_si256(suffixes.as_ptr().add(from).cast());
+        let new = _mm256_loadu_si256(from.cast());
         _mm256_blendv_epi8(new, held, ones)
     }
 }
 
-/// Strings of up to 64 bytes in two registers.
+/// Strings of up to 64 bytes in two registers, those of up to 32 together in one.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline]
@@ -151,58 +205,98 @@ fn join_avx2(
     let mut places = Places::default();
     // The first 64 bytes of the string before.
     let mut held = [_mm256_setzero_si256(); 2];
-    for (&prefix, length) in prefixes.iter().zip(lengths) {
-        let (prefix, suffix) = (prefix as usize, *length as usize);
+    let (together, last) = prefixes.as_chunks::<TOGETHER>();
+    let (lengths, last_lengths) = lengths.as_chunks_mut::<TOGETHER>();
+    for (prefixes, lengths) in together.iter().zip(lengths) {
         let Places { before, at, next } = places;
-        let len = prefix + suffix;
-        if prefix > at - before || suffix > suffixes.len() - next {
-            return None;
-        }
-        // Where the string would begin, if its prefix stood before its suffix: no string is longer
-        // than the suffixes up to it.
-        let from = next.wrapping_sub(prefix);
-        let wide = if len <= HALF { HALF } else { 2 * HALF };
-        let behind_it = suffixes.len().wrapping_sub(from);
-        if len <= wide && out.len() - at >= wide && from <= next && behind_it >= wide {
-            // SAFETY: `wide` bytes are there from `from` and from `at` on; a prefix of a string of
-            // 32 bytes has at most as many.
-            unsafe {
-                held[0] = behind(held[0], prefix.min(HALF), suffixes, from);
-                let to = out.as_mut_ptr().add(at);
-                _mm256_storeu_si256(to.cast(), held[0]);
-                if len > HALF {
-                    let prefix = prefix.saturating_sub(HALF);
-                    held[1] = behind(held[1], prefix, suffixes, from + HALF);
-                    _mm256_storeu_si256(to.add(HALF).cast(), held[1]);
-                }
+        let joined = lengths_up_to(HALF, at - before, prefixes, lengths).filter(|joined| {
+            let has_room = fits(joined, HALF, HALF, out.len() - at);
+            has_room && next >= HALF && fits(lengths, HALF, HALF, suffixes.len() - next)
+        });
+        let Some(joined) = joined else {
+            for (prefix, length) in prefixes.iter().zip(lengths) {
+                join_one_avx2(*prefix, length, suffixes, out, &mut held, &mut places)?;
             }
-            places = Places {
-                before: at,
-                at: at + len,
-                next: next + suffix,
-            };
-            *length = len as u32;
-        } else {
-            *length = places.join(prefix, suffix, suffixes, out)?;
-            let string = out.get(places.before..places.at)?;
-            let mut first = [0; 2 * HALF];
-            let held_len = string.len().min(2 * HALF);
-            first[..held_len].copy_from_slice(&string[..held_len]);
-            // SAFETY: both loads take 32 of the 64 bytes.
+            continue;
+        };
+        for ((prefix, suffix), joined) in prefixes.iter().zip(lengths.iter()).zip(&joined) {
+            let Places { at, next, .. } = places;
+            let (prefix, len) = (*prefix as usize, *joined as usize);
+            // SAFETY: no prefix is longer than 32 bytes, and as many are before `next`; 32 bytes are behind the suffixes
+            // in the input, and behind the strings in the output.
             unsafe {
-                held = [
-                    _mm256_loadu_si256(first.as_ptr().cast()),
-                    _mm256_loadu_si256(first.as_ptr().add(HALF).cast()),
-                ];
+                held[0] = behind(held[0], prefix, suffixes.as_ptr().add(next - prefix));
+                _mm256_storeu_si256(out.as_mut_ptr().add(at).cast(), held[0]);
             }
+            places = places.behind(len, *suffix as usize);
         }
+        *lengths = joined;
+    }
+    for (prefix, length) in last.iter().zip(last_lengths) {
+        join_one_avx2(*prefix, length, suffixes, out, &mut held, &mut places)?;
     }
     (places.next == suffixes.len()).then_some(places.at)
 }
 
+/// Joins the next string; `length` is that of its suffix, and then its own.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+#[inline]
+fn join_one_avx2(
+    prefix: u32,
+    length: &mut u32,
+    suffixes: &[u8],
+    out: &mut [u8],
+    held: &mut [__m256i; 2],
+    places: &mut Places,
+) -> Option<()> {
+    let (prefix, suffix) = (prefix as usize, *length as usize);
+    let Places { before, at, next } = *places;
+    let len = prefix + suffix;
+    if prefix > at - before || suffix > suffixes.len() - next {
+        return None;
+    }
+    // Where the string would begin, if its prefix stood before its suffix: no string is longer
+    // than the suffixes up to it.
+    let from = next.wrapping_sub(prefix);
+    let wide = if len <= HALF { HALF } else { 2 * HALF };
+    let behind_it = suffixes.len().wrapping_sub(from);
+    if len <= wide && out.len() - at >= wide && from <= next && behind_it >= wide {
+        // SAFETY: `wide` bytes are there from `from` and from `at` on; a prefix of a string of
+        // 32 bytes has at most as many.
+        unsafe {
+            let from = suffixes.as_ptr().add(from);
+            held[0] = behind(held[0], prefix.min(HALF), from);
+            let to = out.as_mut_ptr().add(at);
+            _mm256_storeu_si256(to.cast(), held[0]);
+            if len > HALF {
+                let prefix = prefix.saturating_sub(HALF);
+                held[1] = behind(held[1], prefix, from.add(HALF));
+                _mm256_storeu_si256(to.add(HALF).cast(), held[1]);
+            }
+        }
+        *places = places.behind(len, suffix);
+        *length = len as u32;
+    } else {
+        *length = places.join(prefix, suffix, suffixes, out)?;
+        let string = out.get(places.before..places.at)?;
+        let mut first = [0; 2 * HALF];
+        let held_len = string.len().min(2 * HALF);
+        first[..held_len].copy_from_slice(&string[..held_len]);
+        // SAFETY: both loads take 32 of the 64 bytes.
+        unsafe {
+            *held = [
+                _mm256_loadu_si256(first.as_ptr().cast()),
+                _mm256_loadu_si256(first.as_ptr().add(HALF).cast()),
+            ];
+        }
+    }
+    Some(())
+}
+
 /// Strings of up to 64 bytes in a register.
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx2,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,bmi2")]
 #[inline]
 fn join_avx512(
     prefixes: &[u32],
@@ -215,47 +309,110 @@ fn join_avx512(
     }
     // The first 64 bytes of the string before.
     let (mut held, mut places) = (_mm512_setzero_si512(), Places::default());
-    for (&prefix, length) in prefixes.iter().zip(lengths) {
-        let (prefix, suffix) = (prefix as usize, *length as usize);
+    let (together, last) = prefixes.as_chunks::<TOGETHER>();
+    let (lengths, last_lengths) = lengths.as_chunks_mut::<TOGETHER>();
+    for (prefixes, lengths) in together.iter().zip(lengths) {
         let Places { before, at, next } = places;
-        let len = prefix + suffix;
-        if prefix > at - before || suffix > suffixes.len() - next {
-            return None;
-        }
-        if len <= 64 && out.len() - at >= 64 {
-            let own = _bzhi_u64(u64::MAX, suffix as u32).wrapping_shl(prefix as u32);
-            // SAFETY: the load takes bytes `prefix..len` alone, which lie at `next..next + suffix`
-            // of the suffixes (none where `suffix` is 0, also where the shift is by 64); the stores
-            // have room for 64 bytes.
-            unsafe {
-                let from = suffixes.as_ptr().wrapping_add(next).wrapping_sub(prefix);
-                held = _mm512_mask_loadu_epi8(held, own, from.cast());
-                let to = out.as_mut_ptr().add(at);
-                if len <= 32 {
-                    _mm256_storeu_si256(to.cast(), _mm512_castsi512_si256(held));
-                } else {
-                    _mm512_storeu_si512(to.cast(), held);
+        let up_to = |most| {
+            let joined = lengths_up_to(most, at - before, prefixes, lengths)?;
+            let has_room = fits(&joined, most, most, out.len() - at);
+            (has_room && fits(lengths, most, 0, suffixes.len() - next)).then_some(joined)
+        };
+        if let Some(joined) = up_to(HALF) {
+            let mut short = _mm512_castsi512_si256(held);
+            for ((prefix, suffix), joined) in prefixes.iter().zip(lengths.iter()).zip(&joined) {
+                let Places { at, next, .. } = places;
+                let own = _bzhi_u32(u32::MAX, *suffix).wrapping_shl(*prefix);
+                // SAFETY: as below, with 32 bytes.
+                unsafe {
+                    let from = suffixes.as_ptr().wrapping_add(next);
+                    let from = from.wrapping_sub(*prefix as usize);
+                    short = _mm256_mask_loadu_epi8(short, own, from.cast());
+                    _mm256_storeu_si256(out.as_mut_ptr().add(at).cast(), short);
                 }
+                places = places.behind(*joined as usize, *suffix as usize);
             }
-            places = Places {
-                before: at,
-                at: at + len,
-                next: next + suffix,
-            };
-            *length = len as u32;
+            held = _mm512_castsi256_si512(short);
+            *lengths = joined;
+        } else if let Some(joined) = up_to(2 * HALF) {
+            for ((prefix, suffix), joined) in prefixes.iter().zip(lengths.iter()).zip(&joined) {
+                let Places { at, next, .. } = places;
+                // SAFETY: the load takes the bytes of the suffix alone, which lie at `next` in the input (none of an empty
+                // one, also where the shift wraps around); 64 bytes are behind the strings in the output.
+                unsafe {
+                    held = with_suffix(held, *prefix, *suffix, suffixes, next);
+                    _mm512_storeu_si512(out.as_mut_ptr().add(at).cast(), held);
+                }
+                places = places.behind(*joined as usize, *suffix as usize);
+            }
+            *lengths = joined;
         } else {
-            *length = places.join(prefix, suffix, suffixes, out)?;
-            let string = out.get(places.before..places.at)?;
-            // SAFETY: the load takes the string's bytes, 64 at most.
-            held = unsafe {
-                _mm512_maskz_loadu_epi8(
-                    _bzhi_u64(u64::MAX, string.len().min(64) as u32),
-                    string.as_ptr().cast(),
-                )
-            };
+            for (prefix, length) in prefixes.iter().zip(lengths) {
+                join_one_avx512(*prefix, length, suffixes, out, &mut held, &mut places)?;
+            }
         }
     }
+    for (prefix, length) in last.iter().zip(last_lengths) {
+        join_one_avx512(*prefix, length, suffixes, out, &mut held, &mut places)?;
+    }
     (places.next == suffixes.len()).then_some(places.at)
+}
+
+/// `held` up to byte `prefix`, then the `suffix` bytes at `next`.
+///
+/// # Safety
+/// These bytes must be in the suffixes; prefix and suffix must have 64 bytes together at most.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,bmi2")]
+#[inline]
+unsafe fn with_suffix(
+    held: __m512i,
+    prefix: u32,
+    suffix: u32,
+    suffixes: &[u8],
+    next: usize,
+) -> __m512i {
+    let own = _bzhi_u64(u64::MAX, suffix).wrapping_shl(prefix);
+    let from = suffixes.as_ptr().wrapping_add(next);
+    // SAFETY: the load takes bytes `prefix..prefix + suffix` alone (none of an empty suffix, also where the shift wraps around),
+    // which are those that the caller promises.
+    unsafe { _mm512_mask_loadu_epi8(held, own, from.wrapping_sub(prefix as usize).cast()) }
+}
+
+/// Joins the next string; `length` is that of its suffix, and then its own.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx2,bmi2")]
+#[inline]
+fn join_one_avx512(
+    prefix: u32,
+    length: &mut u32,
+    suffixes: &[u8],
+    out: &mut [u8],
+    held: &mut __m512i,
+    places: &mut Places,
+) -> Option<()> {
+    let (own_prefix, suffix) = (prefix as usize, *length as usize);
+    let Places { before, at, next } = *places;
+    let len = own_prefix + suffix;
+    if own_prefix > at - before || suffix > suffixes.len() - next {
+        return None;
+    }
+    if len <= 2 * HALF && out.len() - at >= 2 * HALF {
+        // SAFETY: the suffix is there, and the store has room for 64 bytes.
+        unsafe {
+            *held = with_suffix(*held, prefix, *length, suffixes, next);
+            _mm512_storeu_si512(out.as_mut_ptr().add(at).cast(), *held);
+        }
+        *places = places.behind(len, suffix);
+        *length = len as u32;
+    } else {
+        *length = places.join(own_prefix, suffix, suffixes, out)?;
+        let string = out.get(places.before..places.at)?;
+        let bytes = _bzhi_u64(u64::MAX, string.len().min(2 * HALF) as u32);
+        // SAFETY: the load takes the string's bytes, 64 at most.
+        *held = unsafe { _mm512_maskz_loadu_epi8(bytes, string.as_ptr().cast()) };
+    }
+    Some(())
 }
 
 #[cfg(test)]
@@ -298,8 +455,28 @@ mod tests {
                 join(&prefixes, &[suffixes.as_slice(), &[0]].concat(), room),
                 None
             );
-            prefixes[0] = 1;
-            assert_eq!(join(&prefixes, &suffixes, room), None);
+            for i in (0..count).step_by(7) {
+                let (prefix, len) = (prefixes[i], lengths[i]);
+                let before = i.checked_sub(1).map_or(0, |before| strings[before]);
+                for wrong in [before + 1, u32::MAX, 0_u32.wrapping_sub(len)] {
+                    prefixes[i] = wrong;
+                    assert!(wrong <= before || join(&prefixes, &suffixes, room).is_none());
+                }
+                prefixes[i] = prefix;
+                for wrong in [
+                    suffixes.len() as u32 + 1,
+                    u32::MAX,
+                    0_u32.wrapping_sub(prefix + 1),
+                ] {
+                    let mut found = lengths.clone();
+                    found[i] = wrong;
+                    let mut out = vec![0; room];
+                    assert_eq!(
+                        join_prefixes(&prefixes, &suffixes, &mut found, &mut out),
+                        None
+                    );
+                }
+            }
         }
     }
 
