@@ -9,7 +9,14 @@
 //! strings are checked at once.
 
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::*;
+use std::arch::x86_64::{
+    __m256i, __m512i, _bzhi_u32, _bzhi_u64, _mm256_add_epi32, _mm256_and_si256, _mm256_blend_epi32,
+    _mm256_blendv_epi8, _mm256_cmpeq_epi32, _mm256_loadu_si256, _mm256_mask_loadu_epi8,
+    _mm256_min_epu32, _mm256_movemask_epi8, _mm256_permutevar8x32_epi32, _mm256_set1_epi32,
+    _mm256_setr_epi32, _mm256_setzero_si256, _mm256_storeu_si256, _mm512_castsi256_si512,
+    _mm512_castsi512_si256, _mm512_mask_loadu_epi8, _mm512_maskz_loadu_epi8, _mm512_setzero_si512,
+    _mm512_storeu_si512,
+};
 
 use crate::simd::dispatch::dispatch;
 
