@@ -72,7 +72,10 @@ fn scalar<T: Int>(values: &mut [T], escape: T, exceptions: &[T]) -> usize {
 /// The bits of word `i` that belong to `len` values.
 #[inline(always)]
 fn word_of(marked: &[u64], i: usize, len: usize) -> u64 {
-    let all = u64::MAX >> (64 - len.clamp(1, 64));
+    let all = match len {
+        0 => 0,
+        len => u64::MAX >> (64 - len.min(64)),
+    };
     marked.get(i).map_or(0, |word| word & all)
 }
 
@@ -238,7 +241,8 @@ fn marked_avx512<T: Word>(values: &mut [T], marked: &[u64], exceptions: &[T]) ->
     found
 }
 
-/// Replaces those of 64 values whose bits are set. No register waits for the exceptions of the one before.
+/// Replaces those of 64 values whose bits are set. No register waits for the exceptions of the
+/// one before.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,popcnt")]
 #[inline]
@@ -253,7 +257,8 @@ fn replace_all<T: Word>(places: &mut [T; 64], mask: u64, exceptions: &[T], found
     *found += mask.count_ones() as usize;
     for (i, part) in places.chunks_exact_mut(lanes).enumerate() {
         let own = (mask >> (i * lanes) & (u64::MAX >> (64 - lanes))) as u16;
-        // SAFETY: `next` has `lanes` exceptions behind those of the registers before; the part has 64 bytes.
+        // SAFETY: `next` has `lanes` exceptions behind those of the registers before; the part has
+        // 64 bytes.
         unsafe {
             let own_next = _mm512_loadu_si512(next.as_ptr().add(before(i)).cast());
             let x = _mm512_loadu_si512(part.as_ptr().cast());
@@ -300,6 +305,7 @@ mod tests {
                 if let Some(last) = marked.last_mut().filter(|_| len % 64 > 0) {
                     *last |= 1 << 63;
                 }
+                marked.push(u64::MAX);
                 let mut out = values.clone();
                 assert_eq!(replace_marked(&mut out, &marked, &exceptions), count);
                 assert!(out == expected);

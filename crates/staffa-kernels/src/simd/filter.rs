@@ -169,8 +169,8 @@ unsafe fn filter_lanes<T: Word>(from: *const T, mask: usize, to: *mut T) {
     }
 }
 
-/// A register of 32-bit or 64-bit values at a time. The places of the registers of 64 values are counted at once: none waits
-/// for the one before.
+/// A register of 32-bit or 64-bit values at a time. The places of the registers of 64 values are
+/// counted at once: none waits for the one before.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx2,popcnt")]
 #[inline]
@@ -187,8 +187,9 @@ fn filter_avx512<T: Word>(values: &[T], mask: &[u64], out: &mut [T]) {
         for (i, from) in chunk.chunks_exact(lanes).enumerate() {
             let wanted = (word >> (i * lanes) & (u64::MAX >> (64 - lanes))) as u16;
             let place = before(i);
-            // SAFETY: the load takes the `lanes` values of `from`; the store writes as many where `out` has room for them
-            // behind those of the registers before, else no more than are wanted, for which it has.
+            // SAFETY: the load takes the `lanes` values of `from`; the store writes as many where
+            // `out` has room for them behind those of the registers before, else no more than are
+            // wanted, for which it has.
             unsafe {
                 let compacted = compress::<T>(wanted, _mm512_loadu_si512(from.as_ptr().cast()));
                 if has_room {

@@ -100,13 +100,13 @@ impl Places {
             out.get_mut(at + prefix..end)?
                 .copy_from_slice(suffixes.get(next..next + suffix)?);
         }
-        *self = self.behind(prefix + suffix, suffix);
+        *self = self.advanced(prefix + suffix, suffix);
         u32::try_from(prefix + suffix).ok()
     }
 
-    /// Behind a string of `len` bytes.
+    /// The places of the next string, after one of `len` bytes.
     #[inline(always)]
-    fn behind(self, len: usize, suffix: usize) -> Self {
+    fn advanced(self, len: usize, suffix: usize) -> Self {
         Self {
             before: self.at,
             at: self.at + len,
@@ -119,12 +119,12 @@ impl Places {
 #[cfg(target_arch = "x86_64")]
 const HALF: usize = 32;
 
-/// Strings that are checked together: a check takes as long as a string does.
+/// Strings that are checked together: with AVX-512 the checks take as long as the copies do.
 #[cfg(target_arch = "x86_64")]
 const TOGETHER: usize = 8;
 
-/// The lengths of strings behind one of `before` bytes, where no string has more than `most` bytes, and no prefix more than the
-/// string before it.
+/// The lengths of strings that follow one of `before` bytes, where no string has more than `most`
+/// bytes, and no prefix more than the string before it.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -149,7 +149,8 @@ fn lengths_up_to(
     let before = before.min(i32::MAX as usize) as i32;
     let before = _mm256_blend_epi32::<1>(each_before, _mm256_set1_epi32(before));
     let at_most = |a, b| _mm256_cmpeq_epi32(_mm256_min_epu32(a, b), a);
-    // Where a sum wraps around, the prefix is longer than any string.
+    // A sum wraps around only if the prefix has 2^32 - most or more: that of the first string is
+    // then longer than `before`, which is cut for that, and that of another than `most`.
     let are_short = _mm256_and_si256(at_most(length, most), at_most(suffix, most));
     let all = _mm256_and_si256(are_short, at_most(prefix, before));
     if _mm256_movemask_epi8(all) != -1 {
@@ -160,7 +161,8 @@ fn lengths_up_to(
     Some(lengths)
 }
 
-/// Whether `room` bytes hold as many parts of at most `most` bytes as there are `lengths`, and `slack` bytes behind them.
+/// Whether `room` bytes hold parts of these lengths and `slack` bytes more. None of the lengths may
+/// exceed `most`: [`lengths_up_to`] has found that.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn fits(lengths: &[u32; TOGETHER], most: usize, slack: usize, room: usize) -> bool {
@@ -187,7 +189,7 @@ static ONES: [u8; 2 * HALF] = {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 #[inline]
-unsafe fn behind(held: __m256i, prefix: usize, from: *const u8) -> __m256i {
+unsafe fn with_suffix_avx2(held: __m256i, prefix: usize, from: *const u8) -> __m256i {
     // SAFETY: the caller promises both.
     unsafe {
         let ones = _mm256_loadu_si256(ONES.as_ptr().add(HALF - prefix).cast());
@@ -196,7 +198,8 @@ unsafe fn behind(held: __m256i, prefix: usize, from: *const u8) -> __m256i {
     }
 }
 
-/// Strings of up to 64 bytes in two registers, those of up to 32 together in one.
+/// Eight strings of up to 32 bytes are joined in one register without further checks, others one by
+/// one: those of up to 64 bytes in two registers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 #[inline]
@@ -218,7 +221,7 @@ fn join_avx2(
         let Places { before, at, next } = places;
         let joined = lengths_up_to(HALF, at - before, prefixes, lengths).filter(|joined| {
             let has_room = fits(joined, HALF, HALF, out.len() - at);
-            has_room && next >= HALF && fits(lengths, HALF, HALF, suffixes.len() - next)
+            has_room && fits(lengths, HALF, HALF, suffixes.len() - next)
         });
         let Some(joined) = joined else {
             for (prefix, length) in prefixes.iter().zip(lengths) {
@@ -229,13 +232,14 @@ fn join_avx2(
         for ((prefix, suffix), joined) in prefixes.iter().zip(lengths.iter()).zip(&joined) {
             let Places { at, next, .. } = places;
             let (prefix, len) = (*prefix as usize, *joined as usize);
-            // SAFETY: no prefix is longer than 32 bytes, and as many are before `next`; 32 bytes are behind the suffixes
-            // in the input, and behind the strings in the output.
+            // SAFETY: `lengths_up_to` has found no prefix of more than 32 bytes, and none longer than
+            // the string before it, which is no longer than all suffixes up to `next`; by `fits` 32
+            // bytes are behind the suffixes in the input, and behind the strings in the output.
             unsafe {
-                held[0] = behind(held[0], prefix, suffixes.as_ptr().add(next - prefix));
+                held[0] = with_suffix_avx2(held[0], prefix, suffixes.as_ptr().add(next - prefix));
                 _mm256_storeu_si256(out.as_mut_ptr().add(at).cast(), held[0]);
             }
-            places = places.behind(len, *suffix as usize);
+            places = places.advanced(len, *suffix as usize);
         }
         *lengths = joined;
     }
@@ -273,16 +277,16 @@ fn join_one_avx2(
         // 32 bytes has at most as many.
         unsafe {
             let from = suffixes.as_ptr().add(from);
-            held[0] = behind(held[0], prefix.min(HALF), from);
+            held[0] = with_suffix_avx2(held[0], prefix.min(HALF), from);
             let to = out.as_mut_ptr().add(at);
             _mm256_storeu_si256(to.cast(), held[0]);
             if len > HALF {
                 let prefix = prefix.saturating_sub(HALF);
-                held[1] = behind(held[1], prefix, from.add(HALF));
+                held[1] = with_suffix_avx2(held[1], prefix, from.add(HALF));
                 _mm256_storeu_si256(to.add(HALF).cast(), held[1]);
             }
         }
-        *places = places.behind(len, suffix);
+        *places = places.advanced(len, suffix);
         *length = len as u32;
     } else {
         *length = places.join(prefix, suffix, suffixes, out)?;
@@ -301,7 +305,7 @@ fn join_one_avx2(
     Some(())
 }
 
-/// Strings of up to 64 bytes in a register.
+/// Strings of up to 64 bytes in a register, eight of them without further checks.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,bmi2")]
 #[inline]
@@ -330,27 +334,29 @@ fn join_avx512(
             for ((prefix, suffix), joined) in prefixes.iter().zip(lengths.iter()).zip(&joined) {
                 let Places { at, next, .. } = places;
                 let own = _bzhi_u32(u32::MAX, *suffix).wrapping_shl(*prefix);
-                // SAFETY: as below, with 32 bytes.
+                // SAFETY: the load takes bytes `prefix..prefix + suffix` alone, 32 at most (none of an
+                // empty suffix, also where the shift wraps around): by `fits` the suffix lies at
+                // `next` in the input, and 32 bytes are behind the strings in the output.
                 unsafe {
                     let from = suffixes.as_ptr().wrapping_add(next);
                     let from = from.wrapping_sub(*prefix as usize);
                     short = _mm256_mask_loadu_epi8(short, own, from.cast());
                     _mm256_storeu_si256(out.as_mut_ptr().add(at).cast(), short);
                 }
-                places = places.behind(*joined as usize, *suffix as usize);
+                places = places.advanced(*joined as usize, *suffix as usize);
             }
             held = _mm512_castsi256_si512(short);
             *lengths = joined;
         } else if let Some(joined) = up_to(2 * HALF) {
             for ((prefix, suffix), joined) in prefixes.iter().zip(lengths.iter()).zip(&joined) {
                 let Places { at, next, .. } = places;
-                // SAFETY: the load takes the bytes of the suffix alone, which lie at `next` in the input (none of an empty
-                // one, also where the shift wraps around); 64 bytes are behind the strings in the output.
+                // SAFETY: string and suffix have 64 bytes at most; by `fits` the suffix lies at `next`
+                // in the input, and 64 bytes are behind the strings in the output.
                 unsafe {
-                    held = with_suffix(held, *prefix, *suffix, suffixes, next);
+                    held = with_suffix_avx512(held, *prefix, *suffix, suffixes, next);
                     _mm512_storeu_si512(out.as_mut_ptr().add(at).cast(), held);
                 }
-                places = places.behind(*joined as usize, *suffix as usize);
+                places = places.advanced(*joined as usize, *suffix as usize);
             }
             *lengths = joined;
         } else {
@@ -372,7 +378,7 @@ fn join_avx512(
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,bmi2")]
 #[inline]
-unsafe fn with_suffix(
+unsafe fn with_suffix_avx512(
     held: __m512i,
     prefix: u32,
     suffix: u32,
@@ -381,8 +387,8 @@ unsafe fn with_suffix(
 ) -> __m512i {
     let own = _bzhi_u64(u64::MAX, suffix).wrapping_shl(prefix);
     let from = suffixes.as_ptr().wrapping_add(next);
-    // SAFETY: the load takes bytes `prefix..prefix + suffix` alone (none of an empty suffix, also where the shift wraps around),
-    // which are those that the caller promises.
+    // SAFETY: the load takes bytes `prefix..prefix + suffix` alone (none of an empty suffix, also
+    // where the shift wraps around), which are those that the caller promises.
     unsafe { _mm512_mask_loadu_epi8(held, own, from.wrapping_sub(prefix as usize).cast()) }
 }
 
@@ -398,22 +404,22 @@ fn join_one_avx512(
     held: &mut __m512i,
     places: &mut Places,
 ) -> Option<()> {
-    let (own_prefix, suffix) = (prefix as usize, *length as usize);
+    let (shared, suffix) = (prefix as usize, *length as usize);
     let Places { before, at, next } = *places;
-    let len = own_prefix + suffix;
-    if own_prefix > at - before || suffix > suffixes.len() - next {
+    let len = shared + suffix;
+    if shared > at - before || suffix > suffixes.len() - next {
         return None;
     }
     if len <= 2 * HALF && out.len() - at >= 2 * HALF {
         // SAFETY: the suffix is there, and the store has room for 64 bytes.
         unsafe {
-            *held = with_suffix(*held, prefix, *length, suffixes, next);
+            *held = with_suffix_avx512(*held, prefix, *length, suffixes, next);
             _mm512_storeu_si512(out.as_mut_ptr().add(at).cast(), *held);
         }
-        *places = places.behind(len, suffix);
+        *places = places.advanced(len, suffix);
         *length = len as u32;
     } else {
-        *length = places.join(own_prefix, suffix, suffixes, out)?;
+        *length = places.join(shared, suffix, suffixes, out)?;
         let string = out.get(places.before..places.at)?;
         let bytes = _bzhi_u64(u64::MAX, string.len().min(2 * HALF) as u32);
         // SAFETY: the load takes the string's bytes, 64 at most.
@@ -474,6 +480,7 @@ mod tests {
                     suffixes.len() as u32 + 1,
                     u32::MAX,
                     0_u32.wrapping_sub(prefix + 1),
+                    0_u32.wrapping_sub(prefix.max(1)),
                 ] {
                     let mut found = lengths.clone();
                     found[i] = wrong;
@@ -485,6 +492,65 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Strings of these prefixes and suffixes, joined; bytes far behind them are not touched.
+    fn joins(parts: &[(usize, usize)]) {
+        let mut rng = Rng(0x5eed);
+        let (mut whole, mut suffixes, mut last) = (Vec::new(), Vec::new(), Vec::new());
+        for &(prefix, suffix) in parts {
+            let suffix = rng.bytes(suffix);
+            last.truncate(prefix);
+            last.extend_from_slice(&suffix);
+            whole.extend_from_slice(&last);
+            suffixes.extend(suffix);
+        }
+        // Nothing behind the suffixes may be read.
+        let suffixes = suffixes.into_boxed_slice();
+        let prefixes: Vec<u32> = parts.iter().map(|part| part.0 as u32).collect();
+        for room in [whole.len(), whole.len() + 40, whole.len() + 700] {
+            let mut lengths: Vec<u32> = parts.iter().map(|part| part.1 as u32).collect();
+            let mut out = vec![0xaa; room + 100];
+            let joined = join_prefixes(&prefixes, &suffixes, &mut lengths, &mut out[..room]);
+            assert_eq!(joined, Some(whole.len()), "{parts:?}");
+            assert_eq!(&out[..whole.len()], &whole, "{parts:?}");
+            assert!(out[room..].iter().all(|byte| *byte == 0xaa));
+            let sum = |(prefix, suffix): &(usize, usize)| (prefix + suffix) as u32;
+            assert!(
+                lengths
+                    .iter()
+                    .eq(&parts.iter().map(sum).collect::<Vec<_>>())
+            );
+        }
+    }
+
+    #[test]
+    fn strings_as_long_as_registers_are_joined() {
+        on_every_level(|| {
+            for len in [0, 1, 31, 32, 33, 63, 64, 65] {
+                for before in [len, len + 1, 32, 64, 70] {
+                    // A string that is a prefix, one that shares nothing, and one that shares a part.
+                    for prefix in [0, len / 2, len].map(|prefix: usize| prefix.min(before)) {
+                        for lane in 0..8 {
+                            let mut parts = vec![(0, before); 16];
+                            parts[8 + lane] = (prefix, len - prefix);
+                            joins(&parts);
+                            // After a batch of another width, and before one.
+                            parts[..8].fill((0, 3));
+                            parts[8..].fill((0, before));
+                            parts[8 + lane..].fill((prefix.min(len), len - prefix));
+                            if lane > 0 || prefix <= 3 {
+                                joins(&parts);
+                            }
+                            parts.extend([(0, 5); 8]);
+                            if lane > 0 || prefix <= 3 {
+                                joins(&parts);
+                            }
+                        }
+                    }
+                }
+            }
+        });
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub(crate) use take::{
     take_vectors, take_words,
 };
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::values::{Bitmap, Physical, vector_len};
 
 /// Returns [`Error::corrupt`](crate::error::Error::corrupt) with a message where something is wrong.
@@ -132,8 +132,10 @@ pub trait Decoder<T>: Send + Sync {
         take_vectors(self, rows, cx, out)
     }
 
-    /// Decodes the values of vector `v` whose bit is set into `out`, which has a place for each; `room` has one for each value
-    /// of the vector. By default the vector is decoded, then filtered.
+    /// Decodes the values of vector `v` whose bit is set into `out`, which has a place for each; bits
+    /// past the last value count for none, and any other number of places is an error. `room` has
+    /// [`vector_len`] places, for values of every width. By default the vector is decoded, then
+    /// filtered; an encoding need not look at the values of other rows.
     fn selected(
         &self,
         v: usize,
@@ -148,7 +150,11 @@ pub trait Decoder<T>: Send + Sync {
         self.vector(v, cx, room)?;
         match filter(room, bits, out) {
             Some(count) if count == out.len() => Ok(()),
-            _ => Err(no_row(room.len() as u32, room.len())),
+            _ => Err(Error::corrupt(format!(
+                "{} selected rows of vector {v} expected, found others: it has {} values",
+                out.len(),
+                room.len()
+            ))),
         }
     }
 

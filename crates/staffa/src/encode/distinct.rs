@@ -86,11 +86,11 @@ fn least_copies(values: Values<'_>) -> f64 {
         return FEW_COPIES;
     }
     let range = for_ints!(values.physical_type(), T => T::slice(values).map(|words| {
-        let bits = orders::<T>().map(|flip| {
+        let [unsigned, signed] = sign_flips::<T>().map(|flip| {
             let (least, most) = bounds(words, flip);
             u64::BITS - most.wrapping_sub(least).to_u64().leading_zeros()
         });
-        bits.into_iter().min().unwrap_or(T::BITS)
+        unsigned.min(signed)
     }), _ => None);
     let (rows, bits) = (
         (values.len() as f64).log2(),
@@ -145,19 +145,18 @@ fn mostly_distinct(values: Values<'_>, copies: impl FnOnce(Values<'_>) -> f64) -
 fn near(blocks: &[Values<'_>]) -> Option<Vec<Vec<u32>>> {
     for_ints!(blocks.first()?.physical_type(), T => {
         let blocks: Vec<&[T]> = blocks.iter().map(|block| T::slice(*block)).collect::<Option<_>>()?;
-        let min = orders::<T>().into_iter().find_map(|flip| least_of_near(&blocks, flip))?;
+        let min = sign_flips::<T>().into_iter().find_map(|flip| least_of_near(&blocks, flip))?;
         let less = |block: &[T]| block.iter().map(|w| w.wrapping_sub(min).to_u64() as u32).collect();
         Some(blocks.into_iter().map(less).collect())
     }, _ => None)
 }
 
-/// What is added to words, modulo 2^BITS, so that their order is that of unsigned numbers: as they are, and as signed
-/// numbers, which differences are.
-fn orders<T: Int>() -> [T; 2] {
+/// Offsets for [`bounds`]: 0 orders words as unsigned numbers, the sign bit as signed ones. Differences are signed.
+fn sign_flips<T: Int>() -> [T; 2] {
     [T::ZERO, T::from_u64(1 << (T::BITS - 1))]
 }
 
-/// The least word, where the words of each block are near those before.
+/// The least word in the order of `flip`; `None` once the words span four times their number or more.
 fn least_of_near<T: Int>(blocks: &[&[T]], flip: T) -> Option<T> {
     let (mut min, mut max) = (T::MAX, T::ZERO);
     let mut len = 0;
@@ -333,6 +332,39 @@ mod tests {
             let narrow: Vec<u32> = words(len, 8).iter().map(|word| *word as u32).collect();
             assert!(of(Values::U32(&narrow), narrow.len() * 3 / 4).is_some());
         }
+    }
+
+    #[test]
+    fn words_near_each_other_are_unsigned_or_signed() {
+        fn of<T: Int + crate::values::Physical>() {
+            let middle = T::from_u64(1 << (T::BITS - 1));
+            let one = T::from_u64(1);
+            for around in [T::ZERO, one, middle, T::MAX, middle.wrapping_sub(one)] {
+                let words = [0, 2, 1, 0, 3].map(|n| around.wrapping_add(T::from_u64(n)));
+                let less = words.map(|word| word.wrapping_sub(one).wrapping_sub(one));
+                for words in [words, less] {
+                    let blocks = [T::values(&words), T::values(&[])];
+                    let near = near(&blocks).unwrap();
+                    assert!(
+                        near.iter()
+                            .flatten()
+                            .all(|word| (*word as usize) < 4 * words.len())
+                    );
+                    let coded = of_blocks(&blocks, 100, 1.0).unwrap();
+                    assert_eq!(coded[0].codes, [0, 1, 2, 0, 3]);
+                }
+            }
+            let far = [
+                T::ZERO,
+                T::from_u64(T::MAX.to_u64() / 3),
+                T::from_u64(T::MAX.to_u64() / 3 * 2),
+            ];
+            assert!(near(&[T::values(&far)]).is_none());
+        }
+        of::<u8>();
+        of::<u16>();
+        of::<u32>();
+        of::<u64>();
     }
 
     #[test]

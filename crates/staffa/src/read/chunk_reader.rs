@@ -86,12 +86,12 @@ impl<'f> ChunkReader<'f> {
         let open = || {
             let references = self.references()?;
             let blocks = block..block.saturating_add(1);
-            let bytes = |reader: &Self, keep: bool| {
+            let bytes = |reader: &Self, is_reference: bool| {
                 if let Some(kept) = cache.bytes_of(reader.key(), block) {
                     return Ok(kept);
                 }
                 let bytes = reader.to_keep(reader.read(&blocks)?, keep);
-                if keep {
+                if keep && is_reference {
                     cache.keep(
                         reader.key(),
                         Item::Bytes(block),
@@ -100,10 +100,10 @@ impl<'f> ChunkReader<'f> {
                 }
                 Ok(bytes)
             };
-            let of_references = references.iter().map(|reference| bytes(reference, keep));
+            let of_references = references.iter().map(|reference| bytes(reference, true));
             let source = BlockSource {
                 shared: self.shared(true)?,
-                bytes: self.to_keep(bytes(self, false)?, keep),
+                bytes: bytes(self, false)?,
                 references: of_references.collect::<Result<_>>()?,
             };
             let opened = OpenBlock::try_new(source, |source| {

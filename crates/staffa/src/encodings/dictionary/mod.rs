@@ -166,7 +166,7 @@ impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
 
     read_by_rows!(T);
 
-    /// The values of the selected codes alone are looked up.
+    /// The selected codes alone are looked up; those of other rows are not checked.
     fn selected(
         &self,
         v: usize,

@@ -58,6 +58,11 @@ pub(crate) enum Entry {
 }
 
 impl Entry {
+    /// Whether it is an opened block with its bytes, which a decoded one has not.
+    pub(super) fn has_bytes_of_block(&self) -> bool {
+        matches!(self, Self::Block(opened) if !opened.owner().bytes.is_empty())
+    }
+
     /// Bytes of memory.
     pub fn bytes(&self) -> u64 {
         OVERHEAD

@@ -138,8 +138,9 @@ impl fmt::Debug for Cache {
 }
 
 impl Entries {
-    /// Keeps an entry; what is dropped for it. The bytes of a block are kept once: with the opened
-    /// block where it has them, whichever of the two came first.
+    /// Keeps an entry; what is dropped for it, which may be the entry itself. The bytes of a block have
+    /// one entry, whichever came first: the opened block, where it has them. A derived block counts those
+    /// that it refers to as well, since it may outlive that entry.
     fn keep(&mut self, key: Key, entry: Entry) -> Vec<Entry> {
         let (file, chunk, item) = key;
         if matches!(item, Item::Block(_)) {
@@ -147,18 +148,17 @@ impl Entries {
         }
         let bytes = entry.bytes();
         if bytes > self.info.budget_bytes {
-            return Vec::new();
+            return vec![entry];
         }
-        let has_bytes = |entry: &Entry| matches!(entry, Entry::Block(opened) if !opened.owner().bytes.is_empty());
         let mut dropped = Vec::new();
         match item {
             Item::Bytes(block) => {
-                let opened = self.by_use.peek(&(file, chunk, Item::Block(block)));
-                if opened.is_some_and(|(opened, _)| has_bytes(opened)) {
-                    return dropped;
+                let opened = self.by_use.get(&(file, chunk, Item::Block(block)));
+                if opened.is_some_and(|(opened, _)| opened.has_bytes_of_block()) {
+                    return vec![entry];
                 }
             }
-            Item::Block(block) if has_bytes(&entry) => {
+            Item::Block(block) if entry.has_bytes_of_block() => {
                 dropped.extend(self.remove((file, chunk, Item::Bytes(block))));
             }
             Item::Block(_) | Item::Shared | Item::Offsets => {}

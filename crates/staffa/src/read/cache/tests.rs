@@ -7,7 +7,7 @@ use arrow_array::{Array, Int64Array, ListArray, RecordBatch, StringArray, UInt64
 use arrow_select::take::take_record_batch;
 use bytes::Bytes;
 
-use super::Cache;
+use super::{Cache, Entry, FileCache, Item};
 use crate::File;
 use crate::limits::Limits;
 use crate::testing::arrays::Random;
@@ -87,7 +87,42 @@ fn a_cache_stays_within_its_budget_and_changes_no_row() {
     assert!(few > 10_000 && all_decoded > all, "{few}, {all_decoded}");
 }
 
-/// What is kept depends on what was read, not on which column came first: threads race for it.
+#[test]
+fn bytes_of_a_block_have_one_entry() {
+    const DERIVED: (usize, usize) = (1, 0);
+    let file = File::from_bytes(file_of(&table())).unwrap();
+    let file = file.with_cache(&Cache::new(1 << 30));
+    // A derived block, which counts what it refers to.
+    file.take(&[3]).columns(["more"]).read().unwrap();
+    let opened = file.cache().block(DERIVED, 0).unwrap();
+    let bytes = opened.owner().bytes.clone();
+    let kept = |blocks: &[bool], budget| {
+        let cache = Cache::new(budget);
+        let of_file = FileCache::new(cache.clone());
+        for is_block in blocks {
+            if *is_block {
+                of_file.keep(DERIVED, Item::Block(0), Entry::Block(opened.clone()));
+            } else {
+                of_file.keep(DERIVED, Item::Bytes(0), Entry::Bytes(bytes.clone()));
+            }
+        }
+        assert_eq!(of_file.bytes_of(DERIVED, 0), Some(bytes.clone()));
+        let info = cache.info();
+        drop(of_file);
+        assert_eq!((cache.info().entries, cache.info().bytes), (0, 0));
+        (info.entries, info.bytes)
+    };
+    let block = kept(&[true], 1 << 20);
+    for blocks in [[true, false], [false, true], [true, true]] {
+        assert_eq!(kept(&blocks, 1 << 20), block, "{blocks:?}");
+    }
+    // The bytes stay where the block is too large to be kept.
+    let alone = kept(&[false], 1 << 20);
+    assert!(alone.1 < block.1);
+    assert_eq!(kept(&[false, true], alone.1), alone);
+}
+
+/// What is kept depends on what was read, not on which column came first.
 #[test]
 fn bytes_that_columns_share_are_kept_once() {
     let batch = table();

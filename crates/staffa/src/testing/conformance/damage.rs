@@ -1,8 +1,8 @@
 //! Damaged blocks: every truncation, changed bytes, wrong header fields. Each gives an answer or an
 //! error.
 
-use super::{encoded, numbers, picked, reference_block};
-use crate::decode::{Appended, Block, Decodable, Decoder, Scratch, for_decoder};
+use super::{bits_of, encoded, numbers, picked, reference_block};
+use crate::decode::{Appended, Block, Decodable, Decoder, Scratch, for_decoder, take_words};
 use crate::encode::Encoding;
 use crate::encodings::opener;
 use crate::format::block::{self, Parts};
@@ -41,6 +41,14 @@ fn survive(bytes: &[u8], len: usize, ty: PhysicalType, other: Option<&[u8]>) {
 fn words<T: Decodable>(block: &Block<'_>, decoder: &dyn Decoder<T>, rows: &[u32]) {
     let mut cx = Scratch::default();
     let _ = decoder.take(rows, &mut cx, &mut vec![T::default(); rows.len()]);
+    let third: Vec<u32> = (0..decoder.len() as u32).step_by(3).collect();
+    let bits = bits_of(&third, decoder.len());
+    let _ = take_words(
+        decoder,
+        &bits,
+        &mut cx,
+        &mut vec![T::default(); third.len()],
+    );
     let _ = block.words(decoder, &mut cx, &mut vec![T::default(); block.len]);
 }
 

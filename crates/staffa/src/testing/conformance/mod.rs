@@ -15,7 +15,7 @@ use crate::decode::{
 };
 use crate::encode::{Chooser, Encoding, Profile};
 use crate::encodings::{POOL, opener};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::block::{self, Parts};
 use crate::format::{Cursor, Node, NodeRef};
 use crate::limits::Limits;
@@ -206,9 +206,12 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
     let block = Block::open(&parsed, &[], other.as_slice(), &opener)?;
     // The first read of lazy values may take a few by themselves, the second decodes all.
     for rows in selections(values.len()) {
-        let block = Block::open(&parsed, &[], other.as_slice(), &opener)?;
-        if !(takes(&block, &rows, values)? && takes(&block, &rows, values)?) {
-            return Ok(false);
+        for selection in [Selection::List(rows.clone()), bits_of(&rows, values.len())] {
+            let block = Block::open(&parsed, &[], other.as_slice(), &opener)?;
+            let takes = || takes(&block, &selection, &rows, values);
+            if !(takes()? && takes()?) {
+                return Ok(false);
+            }
         }
     }
     match (block.values.as_ref().unwrap(), values) {
@@ -234,8 +237,20 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
     }
 }
 
-/// Whether a block gives these values at some rows, listed and as bits.
-fn takes(block: &Block<'_>, rows: &[u32], values: Values<'_>) -> Result<bool> {
+/// Rows of `len` as a selection by bits.
+fn bits_of(rows: &[u32], len: usize) -> Selection {
+    let mut bits = vec![false; len];
+    rows.iter().for_each(|row| bits[*row as usize] = true);
+    Selection::Bits(bits.into_iter().collect(), rows.len())
+}
+
+/// Whether a block gives these values at the rows of a selection.
+fn takes(
+    block: &Block<'_>,
+    selection: &Selection,
+    rows: &[u32],
+    values: Values<'_>,
+) -> Result<bool> {
     fn words<T: Decodable>(
         decoder: &dyn Decoder<T>,
         selection: &Selection,
@@ -248,28 +263,20 @@ fn takes(block: &Block<'_>, rows: &[u32], values: Values<'_>) -> Result<bool> {
             .iter()
             .eq(rows.iter().map(|row| &expected[*row as usize])))
     }
-    let mut bits = vec![false; values.len()];
-    rows.iter().for_each(|row| bits[*row as usize] = true);
-    let bits = Selection::Bits(bits.into_iter().collect(), rows.len());
-    let all = [Selection::List(rows.to_vec()), bits];
-    let takes = |selection: &Selection| match (block.values.as_ref().unwrap(), values) {
+    match (block.values.as_ref().unwrap(), values) {
         (AnyDecoder::Bytes(d), Values::Bytes(v)) => {
             let mut out = Appended::default();
             out.allow(v.contents().len());
             take_bytes(d.as_ref(), selection, &mut Scratch::default(), &mut out)?;
             let expected: StringsBuf = rows.iter().map(|row| v.get(*row as usize)).collect();
             let expected = expected.as_strings();
-            Ok::<_, Error>(
-                out.lengths == expected.lengths()
-                    && out.into_data()?.as_slice() == expected.contents(),
-            )
+            Ok(out.lengths == expected.lengths()
+                && out.into_data()?.as_slice() == expected.contents())
         }
         (decoder, values) => for_words!(values.physical_type(), T => {
             words(T::peek(decoder).unwrap(), selection, rows, T::slice(values).unwrap())
         }, _ => Ok(true)),
-    };
-    let [listed, bits] = all.each_ref().map(takes);
-    Ok(listed? && bits?)
+    }
 }
 
 /// Selections of `len` rows: none, first and last ones, one, few, some and all.
