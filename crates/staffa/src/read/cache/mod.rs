@@ -186,14 +186,10 @@ impl Entries {
     fn shrink(&mut self) -> Vec<Entry> {
         let mut dropped = Vec::new();
         while self.info.bytes > self.info.budget_bytes {
-            let Some(((file, chunk, item), (entry, bytes))) = self.by_use.pop_lru() else {
+            let Some((key, _)) = self.by_use.peek_lru() else {
                 break;
             };
-            if let Some(kept) = self.of_file.get_mut(&file) {
-                kept.remove(&(chunk, item));
-            }
-            self.info.bytes -= bytes;
-            dropped.push(entry);
+            dropped.extend(self.remove(*key));
         }
         dropped
     }
@@ -201,11 +197,9 @@ impl Entries {
     /// Drops what is kept of a file.
     fn forget(&mut self, file: u64) -> Vec<Entry> {
         let kept = self.of_file.remove(&file).unwrap_or_default();
-        let pop = |(chunk, item)| {
-            let (entry, bytes) = self.by_use.pop(&(file, chunk, item))?;
-            self.info.bytes -= bytes;
-            Some(entry)
-        };
-        kept.into_iter().filter_map(pop).collect()
+        let items = kept.into_iter();
+        items
+            .filter_map(|(chunk, item)| self.remove((file, chunk, item)))
+            .collect()
     }
 }
