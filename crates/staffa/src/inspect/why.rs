@@ -241,9 +241,13 @@ impl SharedWhy {
                 own,
                 shared,
                 encoded,
+                taken,
             } => {
-                let taken = encoded && shared < own;
-                let reason = if taken { "" } else { "is not smaller" };
+                let reason = match (taken, shared < own) {
+                    (true, _) => "",
+                    (false, true) => "saves too little",
+                    (false, false) => "is not smaller",
+                };
                 let counts = [distinct, own, shared].map(|count| Some(count as u64));
                 (counts, encoded, reason)
             }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use super::block_input::{BlockInput, block_inputs};
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
-use super::shared_dictionary::{ChunkCodes, share};
+use super::shared_dictionary::{ChunkCodes, Shared, SharedDictionary, Sharing};
 use super::summary::OfDistinct;
 use crate::encode::{Access, Chooser, ChunkBytes, ChunkStrings, Example, Hint, Stats};
 use crate::encodings::{POOL, onpair};
@@ -15,6 +15,10 @@ use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
 use crate::limits::map_parallel;
 use crate::values::{LeafArray, LeafValues, Strings, Values};
+
+/// Of fewer blocks all trees are made before a dictionary that they could share is judged: two show what the
+/// others would take.
+const LEAST_JUDGED: usize = 4;
 
 /// Chooses the encodings of one leaf of one row group. `hint` is the tree of an earlier row group or of a
 /// similar leaf, which is tried first.
@@ -103,18 +107,67 @@ impl<'a> Cut<'a> {
         hint: Option<&Hint<'_>>,
         with_tokens: Option<bool>,
     ) -> Result<Option<ChosenChunk<'a>>> {
-        let Some(first) = self.first_tree(hint)? else {
-            let none = vec![None; self.inputs.len()];
-            return self.chosen(none, None).map(Some);
+        let mut nodes = vec![None; self.inputs.len()];
+        let Some(First { block, tree }) = self.first_tree(hint)? else {
+            let nothing = Sharing::Skipped("there are no values");
+            return self.chosen(nodes, None, (None, nothing)).map(Some);
         };
-        if with_tokens.is_some_and(|with| with != onpair::has_tokens(&first.tree)) {
+        if with_tokens.is_some_and(|with| with != onpair::has_tokens(&tree)) {
             return Ok(None);
         }
-        let example = Example::of(&first.tree, &POOL);
-        let to_remember = Some(example.clone().without_shared());
-        let chooser = self.options.chooser();
-        let nodes = trees_behind(first, &example, &self.inputs, chooser, self.tree())?;
-        self.chosen(nodes, to_remember).map(Some)
+        let example = Example::of(&tree, &POOL);
+        if let Some(first) = nodes.get_mut(block) {
+            *first = Some(tree);
+        }
+        let shared = self.complete(&mut nodes, &example)?;
+        let to_remember = Some(example.without_shared());
+        self.chosen(nodes, to_remember, shared).map(Some)
+    }
+
+    /// Makes the trees of the blocks that have none, with an example, and what becomes of a dictionary that they
+    /// could share: where that is clearly smaller, most trees are not made.
+    fn complete(&self, nodes: &mut [Option<Node>], example: &Example) -> Result<Shared> {
+        let (inputs, chooser) = (&*self.inputs, self.options.chooser());
+        let dictionary = SharedDictionary::of(inputs, self.codes.as_ref(), self.options)?;
+        let mut dictionary = match dictionary {
+            Ok(dictionary) => dictionary,
+            Err(reason) => {
+                add_trees(nodes, |_| true, example, inputs, chooser, self.tree())?;
+                return Ok((None, Sharing::Skipped(reason)));
+            }
+        };
+        if inputs.len() >= LEAST_JUDGED {
+            let middle = inputs.len() / 2;
+            add_trees(
+                nodes,
+                |i| i == middle,
+                example,
+                inputs,
+                chooser,
+                self.tree(),
+            )?;
+            if let Some(shared) = dictionary.share_clearly(nodes)? {
+                self.find_distinct()?;
+                return Ok(shared);
+            }
+        }
+        add_trees(nodes, |_| true, example, inputs, chooser, self.tree())?;
+        dictionary.share(nodes)
+    }
+
+    /// Finds what the distinct values tell of the blocks whose trees did not, by their codes.
+    fn find_distinct(&self) -> Result<()> {
+        let places = self.of_distinct.iter().zip(&self.inputs).enumerate();
+        let unknown = places.filter(|(_, (place, _))| place.get().is_none());
+        let found = map_parallel(unknown, |(i, (place, input))| {
+            if let Some(codes) = &self.codes
+                && let Some(values) = input.values()
+            {
+                let _ = place.set(codes.of_distinct(i, values, input.nulls())?);
+            }
+            Ok(())
+        });
+        found.map(drop)
     }
 
     /// Makes the tree of a block.
@@ -133,14 +186,15 @@ impl<'a> Cut<'a> {
         }
     }
 
-    /// The chunk of these trees, what they have in common moved to shared parts.
+    /// The chunk of these trees and the dictionary that they share; tokens that they have in common are moved to
+    /// a shared part.
     fn chosen(
         self,
         mut nodes: Vec<Option<Node>>,
         example: Option<Example>,
+        (dictionary, sharing): Shared,
     ) -> Result<ChosenChunk<'a>> {
         let options = self.options;
-        let (dictionary, sharing) = share(&self.inputs, self.codes.as_ref(), &mut nodes, options)?;
         let mut shared: Vec<Vec<u8>> = dictionary.into_iter().collect();
         if let Some(tokens) = onpair::share(&mut nodes, shared.len() as u8) {
             let strings = Values::Bytes(tokens.as_strings());
@@ -193,17 +247,16 @@ pub(super) fn trees_like_first(
     chooser: Chooser<'_>,
     tree: impl Fn(usize, Values<'_>, Chooser<'_>) -> Result<Node> + Sync,
 ) -> Result<Vec<Option<Node>>> {
-    match first_with_values(inputs) {
-        Some((block, values)) => {
-            let first = First {
-                block,
-                tree: tree(block, values, chooser)?,
-            };
-            let example = Example::of(&first.tree, &POOL);
-            trees_behind(first, &example, inputs, chooser, tree)
+    let mut nodes = vec![None; inputs.len()];
+    if let Some((block, values)) = first_with_values(inputs) {
+        let first = tree(block, values, chooser)?;
+        let example = Example::of(&first, &POOL);
+        if let Some(node) = nodes.get_mut(block) {
+            *node = Some(first);
         }
-        None => Ok(vec![None; inputs.len()]),
+        add_trees(&mut nodes, |_| true, &example, inputs, chooser, tree)?;
     }
+    Ok(nodes)
 }
 
 fn first_with_values<'i>(inputs: &'i [BlockInput<'_>]) -> Option<(usize, Values<'i>)> {
@@ -211,33 +264,22 @@ fn first_with_values<'i>(inputs: &'i [BlockInput<'_>]) -> Option<(usize, Values<
     blocks.find_map(|(block, input)| Some((block, input.values()?)))
 }
 
-/// The tree of the first block, and those of the blocks behind it, for which it is the hint.
-fn trees_behind(
-    first: First,
+/// Makes the trees of wanted blocks that have values and no tree yet, with the hint of another.
+fn add_trees(
+    nodes: &mut [Option<Node>],
+    is_wanted: impl Fn(usize) -> bool,
     example: &Example,
     inputs: &[BlockInput<'_>],
     chooser: Chooser<'_>,
     tree: impl Fn(usize, Values<'_>, Chooser<'_>) -> Result<Node> + Sync,
-) -> Result<Vec<Option<Node>>> {
-    let (before, behind) = inputs.split_at(inputs.len().min(first.block + 1));
-    let others = trees_like(example, behind, chooser, |i, values, chooser| {
-        tree(before.len() + i, values, chooser)
-    })?;
-    let before = std::iter::repeat_n(None, first.block);
-    Ok(before.chain([Some(first.tree)]).chain(others).collect())
-}
-
-/// The trees of blocks, with the hint of another.
-fn trees_like(
-    example: &Example,
-    inputs: &[BlockInput<'_>],
-    chooser: Chooser<'_>,
-    tree: impl Fn(usize, Values<'_>, Chooser<'_>) -> Result<Node> + Sync,
-) -> Result<Vec<Option<Node>>> {
-    let of_block = |(i, input): (usize, &BlockInput<'_>)| {
+) -> Result<()> {
+    let blocks = nodes.iter_mut().zip(inputs).enumerate();
+    let wanted = blocks.filter(|(i, (node, _))| node.is_none() && is_wanted(*i));
+    let made = map_parallel(wanted, |(i, (node, input))| {
         let hint = Hint::new(example);
         let tree = |values| tree(i, values, chooser.with_hint(Some(&hint)));
-        input.values().map(tree).transpose()
-    };
-    map_parallel(inputs.iter().enumerate(), of_block)
+        *node = input.values().map(tree).transpose()?;
+        Ok(())
+    });
+    made.map(drop)
 }

@@ -6,9 +6,10 @@ use std::borrow::Cow;
 use super::block_input::BlockInput;
 use super::choose::trees_like_first;
 use super::chunk::ChunkOptions;
-use crate::encode::{Chooser, Coded, Stats, distinct};
+use super::summary::OfDistinct;
+use crate::encode::{Chooser, Coded, Encoding as _, Stats, distinct};
 use crate::encodings::dictionary::{self, Dictionary};
-use crate::encodings::onpair;
+use crate::encodings::onpair::{self, OnPair};
 use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
 use crate::values::{Kind, OwnedValues, Values};
@@ -23,6 +24,10 @@ const LEAST_BYTES: usize = 256;
 /// derived from them.
 const LEAST_SAVING: usize = 24;
 
+/// Of the bytes that the blocks' own trees would take, what a dictionary may take at most where only some of
+/// these trees are made (decision 42).
+const CLEARLY: f64 = 0.95;
+
 /// What became of the dictionary that the blocks of a chunk could share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sharing {
@@ -32,14 +37,19 @@ pub(crate) enum Sharing {
     Tried {
         /// Distinct values of the chunk.
         distinct: usize,
-        /// Bytes of the blocks' own trees.
+        /// Bytes of the blocks' own trees; by those of some blocks where it is clearly smaller.
         own: usize,
         /// Bytes of the dictionary, and of the smaller of codes and own tree for each block.
         shared: usize,
-        /// Whether `shared` was encoded, or is an estimate that was not less than `own`.
+        /// Whether `shared` was encoded, or is an estimate that saves too little.
         encoded: bool,
+        /// Whether the blocks have it.
+        taken: bool,
     },
 }
+
+/// The dictionary that the blocks of a chunk share, ready to be written, and what became of it.
+pub(super) type Shared = (Option<Vec<u8>>, Sharing);
 
 /// Codes over all blocks of a chunk.
 pub(super) struct ChunkCodes {
@@ -77,15 +87,19 @@ impl ChunkCodes {
         values: Values<'v>,
         kind: Kind,
     ) -> Result<Stats<'v>> {
+        Ok(Stats::with_codes(values, kind, self.localised(block)?))
+    }
+
+    /// The codes of a block by its own distinct values.
+    fn localised(&self, block: usize) -> Result<Cow<'_, Coded>> {
         let coded = self.block(block)?;
         let most = coded.codes.iter().max().map_or(0, |max| *max as usize + 1);
-        let local = if most == coded.firsts.len() {
+        Ok(if most == coded.firsts.len() {
             // The first block with values: all codes are new.
             Cow::Borrowed(coded)
         } else {
             Cow::Owned(Coded::localised(&coded.codes, most)?)
-        };
-        Ok(Stats::with_codes(values, kind, local))
+        })
     }
 
     /// The distinct values of the chunk, in the order of their codes.
@@ -103,104 +117,217 @@ impl ChunkCodes {
         Ok(all)
     }
 
-    /// Bytes of a dictionary and the blocks' codes or own trees, estimated.
-    fn estimate(
+    /// What the distinct values of a block tell.
+    pub(super) fn of_distinct(
         &self,
-        distinct: Values<'_>,
-        nodes: &[Option<Node>],
-        chooser: &Chooser<'_>,
-        kind: Kind,
-    ) -> Result<usize> {
-        let mut bytes = chooser.estimate_child(distinct, kind)?;
-        for (i, node) in nodes.iter().enumerate() {
-            if let Some(node) = node {
-                let codes = Values::U32(&self.block(i)?.codes);
-                bytes += node
-                    .size()
-                    .min(chooser.estimate_child(codes, Kind::Unsigned)?);
+        block: usize,
+        values: Values<'_>,
+        nulls: usize,
+    ) -> Result<OfDistinct> {
+        let rows = &self.localised(block)?.firsts;
+        Ok(OfDistinct::new(values, rows, nulls))
+    }
+}
+
+/// The dictionary that the blocks of a chunk could share.
+pub(super) struct SharedDictionary<'a> {
+    inputs: &'a [BlockInput<'a>],
+    codes: &'a ChunkCodes,
+    distinct: OwnedValues,
+    options: ChunkOptions<'a>,
+    /// Once it was tried.
+    encoded: Option<Encoded>,
+}
+
+/// A dictionary, and the trees of the blocks' codes in it.
+struct Encoded {
+    dictionary: Vec<u8>,
+    nodes: Vec<Option<Node>>,
+}
+
+impl<'a> SharedDictionary<'a> {
+    /// Of the blocks with these codes; else why there is none.
+    pub(super) fn of(
+        inputs: &'a [BlockInput<'a>],
+        codes: Option<&'a ChunkCodes>,
+        options: ChunkOptions<'a>,
+    ) -> Result<std::result::Result<Self, &'static str>> {
+        if options.requested_encoding.is_some() {
+            return Ok(Err("an encoding was requested"));
+        }
+        if !options.chooser().offers(&Dictionary) {
+            return Ok(Err("dictionaries are left out"));
+        }
+        if inputs.len() < 2 {
+            return Ok(Err("there is one block"));
+        }
+        let Some(codes) = codes else {
+            return Ok(Err("most values are distinct"));
+        };
+        if codes.distinct < 2 {
+            return Ok(Err("there is next to nothing to save"));
+        }
+        let Some(distinct) = codes.values(inputs)? else {
+            return Ok(Err("there are no values"));
+        };
+        Ok(Ok(Self {
+            inputs,
+            codes,
+            distinct,
+            options,
+            encoded: None,
+        }))
+    }
+
+    fn chooser(&self) -> Chooser<'a> {
+        self.options.chooser().below(&Dictionary)
+    }
+
+    /// What the dictionary must save of these bytes. Codes of integers hide the numbers from the columns that
+    /// could be derived from them.
+    fn least_saving(&self, own: usize) -> usize {
+        let is_words = !matches!(self.distinct, OwnedValues::Bytes(_));
+        let is_integer = is_words && matches!(self.options.kind, Kind::Signed | Kind::Unsigned);
+        if is_integer { own / LEAST_SAVING } else { 0 }
+    }
+
+    /// Bytes of the dictionary and of the blocks' codes or own trees, estimated.
+    fn estimate(&self, nodes: &[Option<Node>]) -> Result<usize> {
+        let chooser = self.chooser();
+        let mut bytes = chooser.estimate_child(self.distinct.borrow(), self.options.kind)?;
+        for ((coded, input), node) in self.codes.blocks.iter().zip(self.inputs).zip(nodes) {
+            if let (Some(coded), Some(_)) = (coded, input.values()) {
+                let codes = chooser.estimate_child(Values::U32(&coded.codes), Kind::Unsigned)?;
+                bytes += node.as_ref().map_or(codes, |node| node.size().min(codes));
             }
         }
         Ok(bytes)
     }
-}
 
-/// The dictionary of a chunk, ready to be written, where it pays: the blocks whose codes are
-/// smaller than their own tree then have codes.
-pub(super) fn share(
-    inputs: &[BlockInput<'_>],
-    codes: Option<&ChunkCodes>,
-    nodes: &mut [Option<Node>],
-    options: ChunkOptions<'_>,
-) -> Result<(Option<Vec<u8>>, Sharing)> {
-    let skipped = |why| Ok((None, Sharing::Skipped(why)));
-    let chooser = options.chooser();
-    if options.requested_encoding.is_some() {
-        return skipped("an encoding was requested");
+    /// The dictionary and all codes, encoded once.
+    fn encoded(&mut self) -> Result<&mut Encoded> {
+        let encoded = match self.encoded.take() {
+            Some(encoded) => encoded,
+            None => self.encode()?,
+        };
+        Ok(self.encoded.insert(encoded))
     }
-    if !chooser.offers(&Dictionary) {
-        return skipped("dictionaries are left out");
-    }
-    if inputs.len() < 2 {
-        return skipped("there is one block");
-    }
-    let Some(codes) = codes else {
-        return skipped("most values are distinct");
-    };
-    let own: usize = nodes.iter().flatten().map(Node::size).sum();
-    if codes.distinct < 2 || own < LEAST_BYTES {
-        return skipped("there is next to nothing to save");
-    }
-    let Some(distinct) = codes.values(inputs)? else {
-        return skipped("there are no values");
-    };
-    share_values(inputs, codes, distinct.borrow(), nodes, options)
-}
 
-/// As [`share`], of these distinct values.
-fn share_values(
-    inputs: &[BlockInput<'_>],
-    codes: &ChunkCodes,
-    distinct: Values<'_>,
-    nodes: &mut [Option<Node>],
-    options: ChunkOptions<'_>,
-) -> Result<(Option<Vec<u8>>, Sharing)> {
-    let own: usize = nodes.iter().flatten().map(Node::size).sum();
-    let tried = |shared, encoded| Sharing::Tried {
-        distinct: codes.distinct,
-        own,
-        shared,
-        encoded,
-    };
-    let chooser = options.chooser().below(&Dictionary);
-    let estimate = codes.estimate(distinct, nodes, &chooser, options.kind)?;
-    if estimate >= own {
-        return Ok((None, tried(estimate, false)));
+    fn encode(&self) -> Result<Encoded> {
+        let (distinct, chooser) = (self.distinct.borrow(), self.chooser());
+        let string_bytes = match distinct {
+            Values::Bytes(strings) => strings.contents().len(),
+            _ => 0,
+        };
+        let dictionary = chooser.child(distinct, self.options.kind)?;
+        let coded = |i, values: Values<'_>, chooser: Chooser<'_>| {
+            dictionary::shared_node(values, &self.codes.block(i)?.codes, 0, &chooser)
+        };
+        Ok(Encoded {
+            dictionary: shared_dictionary::write(&dictionary, string_bytes),
+            nodes: trees_like_first(self.inputs, chooser, coded)?,
+        })
     }
-    let (string_bytes, is_words) = match distinct {
-        Values::Bytes(strings) => (strings.contents().len(), false),
-        _ => (0, true),
-    };
-    let dictionary = chooser.child(distinct, options.kind)?;
-    let dictionary = shared_dictionary::write(&dictionary, string_bytes);
-    let mut coded = trees_like_first(inputs, chooser, |i, values, chooser| {
-        dictionary::shared_node(values, &codes.block(i)?.codes, 0, &chooser)
-    })?;
-    let mut shared = dictionary.len();
-    for (own, coded) in nodes.iter().zip(&mut coded) {
-        coded.take_if(|coded| own.as_ref().is_none_or(|own| coded.size() >= own.size()));
-        shared += coded.as_ref().or(own.as_ref()).map_or(0, Node::size);
+
+    /// Bytes of the dictionary, and of the smaller of codes and own tree for each block.
+    fn bytes(&mut self, nodes: &[Option<Node>]) -> Result<usize> {
+        let Encoded {
+            dictionary,
+            nodes: coded,
+        } = self.encoded()?;
+        let size = |node: &Node| node.size();
+        let smaller = coded.iter().zip(nodes).map(|(coded, own)| {
+            let sizes = coded.iter().chain(own).map(size);
+            sizes.min().unwrap_or(0)
+        });
+        Ok(dictionary.len() + smaller.sum::<usize>())
     }
-    let is_integer = is_words && matches!(options.kind, Kind::Signed | Kind::Unsigned);
-    let least_saving = if is_integer { own / LEAST_SAVING } else { 0 };
-    // Tokens that blocks share are stored once. Codes are worth an eighth: columns may be derived from them.
-    let own_once = own - onpair::shared_bytes(nodes);
-    if shared + least_saving >= own || own_once + own_once / 8 < shared {
-        return Ok((None, tried(shared, true)));
+
+    /// The dictionary, ready to be written; the blocks whose codes are smaller than their own tree, or that
+    /// have none, then have codes.
+    fn take(&mut self, nodes: &mut [Option<Node>]) -> Result<Vec<u8>> {
+        let Encoded {
+            dictionary,
+            nodes: coded,
+        } = self.encoded()?;
+        for (own, coded) in nodes.iter_mut().zip(coded) {
+            let is_smaller = |own: &Node| {
+                coded
+                    .as_ref()
+                    .is_some_and(|coded| coded.size() < own.size())
+            };
+            if own.as_ref().is_none_or(is_smaller) {
+                *own = coded.take();
+            }
+        }
+        Ok(std::mem::take(dictionary))
     }
-    for (own, coded) in nodes.iter_mut().zip(coded) {
-        if coded.is_some() {
-            *own = coded;
+
+    fn tried(&self, own: usize, shared: usize, encoded: bool, taken: bool) -> Sharing {
+        Sharing::Tried {
+            distinct: self.codes.distinct,
+            own,
+            shared,
+            encoded,
+            taken,
         }
     }
-    Ok((Some(dictionary), tried(shared, true)))
+
+    /// As [`share`](Self::share), where only some blocks have their own trees, and only if it takes clearly less
+    /// than trees like these for all.
+    pub(super) fn share_clearly(&mut self, nodes: &mut [Option<Node>]) -> Result<Option<Shared>> {
+        let made = || nodes.iter().flatten();
+        let values: usize = self
+            .inputs
+            .iter()
+            .filter_map(BlockInput::values)
+            .map(|v| v.len())
+            .sum();
+        let scaled = |bytes: usize| {
+            let of: usize = made().map(|node| node.len).sum();
+            (bytes as f64 * values as f64 / of.max(1) as f64) as usize
+        };
+        let own = scaled(made().map(Node::size).sum());
+        // Tokens are stored once.
+        let tokens = |node: &Node| OnPair.shareable(node);
+        let tokens = made()
+            .filter(|node| onpair::has_tokens(node))
+            .map(tokens)
+            .max()
+            .unwrap_or(0);
+        let blocks = self.codes.blocks.iter().flatten().count();
+        let own_once = own.saturating_sub(tokens * blocks.saturating_sub(1));
+        let most = (own.min(own_once + own_once / 8) as f64 * CLEARLY) as usize;
+        if own < LEAST_BYTES || self.estimate(nodes)? >= own {
+            return Ok(None);
+        }
+        let shared = self.bytes(nodes)?;
+        if shared > most {
+            return Ok(None);
+        }
+        let sharing = self.tried(own, shared, true, true);
+        Ok(Some((Some(self.take(nodes)?), sharing)))
+    }
+
+    /// The dictionary, ready to be written, where it pays: the blocks whose codes are smaller than their own
+    /// tree then have codes.
+    pub(super) fn share(mut self, nodes: &mut [Option<Node>]) -> Result<Shared> {
+        let own: usize = nodes.iter().flatten().map(Node::size).sum();
+        if own < LEAST_BYTES {
+            return Ok((None, Sharing::Skipped("there is next to nothing to save")));
+        }
+        let least_saving = self.least_saving(own);
+        if self.encoded.is_none() {
+            let estimate = self.estimate(nodes)?;
+            if estimate + least_saving >= own {
+                return Ok((None, self.tried(own, estimate, false, false)));
+            }
+        }
+        let shared = self.bytes(nodes)?;
+        // Tokens that blocks share are stored once. Codes are worth an eighth: columns may be derived from them.
+        let own_once = own - onpair::shared_bytes(nodes);
+        let pays = shared + least_saving < own && own_once + own_once / 8 >= shared;
+        let dictionary = pays.then(|| self.take(nodes)).transpose()?;
+        Ok((dictionary, self.tried(own, shared, true, pays)))
+    }
 }
