@@ -234,6 +234,69 @@ fn small_blocks_of_texts_share_their_tokens() {
     assert!(ratio < 1.1, "{ratio}");
 }
 
+/// Random names in 8 blocks of 4,096 rows, some blocks of two of them alone: these take less by a
+/// dictionary of their own.
+fn names(of_two: &[usize]) -> RecordBatch {
+    let mut random = Random(77);
+    let name = |i: u64| format!("{:016x}", (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let names = (0..8 * 4_096).map(|row| {
+        let is_of_two = of_two.contains(&(row / 4_096));
+        let any = if is_of_two {
+            random.below(2) * 2_047
+        } else {
+            random.below(3_000)
+        };
+        name(any as u64)
+    });
+    table(vec![Arc::new(StringArray::from_iter_values(names))])
+}
+
+#[test]
+fn blocks_share_a_dictionary_that_is_clearly_smaller() {
+    // The first block and the middle one tell what the others would take, and keep the smaller tree; where these
+    // two take little, all trees are made, and then codes of the first two names are the smallest.
+    let tables = [
+        (names(&[]), 8),
+        (names(&[4]), 7),
+        (names(&[6]), 8),
+        (names(&[0, 4]), 8),
+    ];
+    for (batch, expected) in tables {
+        let files = [1, 2].map(|threads| {
+            let options = sized(usize::MAX, 4_096).threads(threads);
+            write(std::slice::from_ref(&batch), options)
+        });
+        let file = &files[0];
+        assert_eq!(file.nbytes(), files[1].nbytes());
+        file.verify(&mut |_| {}).unwrap();
+        assert_eq!(column(&read(file.scan()), 0), rows(batch.column(0)));
+        let columns = file.explain().unwrap();
+        let shared = columns[0].blocks.iter().filter(|block| {
+            let tree = block.values.as_ref().unwrap();
+            (&*tree.encoding, &*tree.detail) == ("dictionary", "shared")
+        });
+        let info = file.inspect().unwrap();
+        let parts = info.columns[0].chunks[0].shared_parts.len();
+        let shared = shared.count();
+        assert_eq!((shared, parts), (expected, 1));
+        // Statistics do not tell whether a block had a tree of its own.
+        let plain = write(
+            std::slice::from_ref(&batch),
+            sized(usize::MAX, 4_096).without(["dictionary"]),
+        );
+        let told = |file: &File| {
+            let names = &file.statistics().unwrap()[0];
+            (
+                names.min.clone(),
+                names.max.clone(),
+                names.distinct,
+                names.decoded_bytes,
+            )
+        };
+        assert_eq!(told(file), told(&plain));
+    }
+}
+
 #[test]
 fn vectors_read_by_row_have_small_blocks() {
     let mut random = Random(5);
