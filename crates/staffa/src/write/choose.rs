@@ -9,16 +9,16 @@ use super::block_input::{BlockInput, block_inputs};
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
 use super::shared_dictionary::{ChunkCodes, Shared, SharedDictionary, Sharing};
 use super::summary::OfDistinct;
-use crate::encode::{Access, Chooser, ChunkBytes, ChunkStrings, Example, Hint, Stats};
+use crate::encode::{Access, Chooser, ChunkBytes, ChunkStrings, Example, Hint, Profile, Stats};
 use crate::encodings::{POOL, onpair};
 use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
 use crate::limits::map_parallel;
 use crate::values::{LeafArray, LeafValues, Strings, Values};
 
-/// Of fewer blocks all trees are made before a dictionary that they could share is judged: two show what the
-/// others would take.
-const LEAST_JUDGED: usize = 4;
+/// Of fewer blocks, and with the profile `small`, all trees are made before a dictionary that they could share
+/// is judged: else two show what the others would take.
+const FEWEST_JUDGED: usize = 4;
 
 /// Chooses the encodings of one leaf of one row group. `hint` is the tree of an earlier row group or of a
 /// similar leaf, which is tried first.
@@ -136,7 +136,8 @@ impl<'a> Cut<'a> {
                 return Ok((None, Sharing::Skipped(reason)));
             }
         };
-        if inputs.len() >= LEAST_JUDGED {
+        let is_small = self.options.rules.profile == Profile::Small;
+        if inputs.len() >= FEWEST_JUDGED && !is_small {
             let middle = inputs.len() / 2;
             add_trees(
                 nodes,

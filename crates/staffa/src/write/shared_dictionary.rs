@@ -28,6 +28,10 @@ const LEAST_SAVING: usize = 24;
 /// these trees are made (decision 42).
 const CLEARLY: f64 = 0.95;
 
+/// Blocks that take fewer bytes in all have their own trees made: there is little time to save, and what a
+/// block takes beside its values would count as values.
+const LEAST_JUDGED: usize = 1 << 14;
+
 /// What became of the dictionary that the blocks of a chunk could share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Sharing {
@@ -298,7 +302,7 @@ impl<'a> SharedDictionary<'a> {
         let blocks = self.codes.blocks.iter().flatten().count();
         let own_once = own.saturating_sub(tokens * blocks.saturating_sub(1));
         let most = (own.min(own_once + own_once / 8) as f64 * CLEARLY) as usize;
-        if own < LEAST_BYTES || self.estimate(nodes)? >= own {
+        if own < LEAST_JUDGED || self.estimate(nodes)? >= own {
             return Ok(None);
         }
         let shared = self.bytes(nodes)?;
