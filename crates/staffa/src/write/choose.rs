@@ -138,15 +138,9 @@ impl<'a> Cut<'a> {
         };
         let is_small = self.options.rules.profile == Profile::Small;
         if inputs.len() >= FEWEST_JUDGED && !is_small {
-            let middle = inputs.len() / 2;
-            add_trees(
-                nodes,
-                |i| i == middle,
-                example,
-                inputs,
-                chooser,
-                self.tree(),
-            )?;
+            let judged = dictionary.judged()?;
+            let is_judged = |i| judged.contains(&i);
+            add_trees(nodes, is_judged, example, inputs, chooser, self.tree())?;
             if let Some(shared) = dictionary.share_clearly(nodes)? {
                 self.find_distinct()?;
                 return Ok(shared);

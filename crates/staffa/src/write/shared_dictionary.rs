@@ -7,11 +7,12 @@ use super::block_input::BlockInput;
 use super::choose::trees_like_first;
 use super::chunk::ChunkOptions;
 use super::summary::OfDistinct;
-use crate::encode::{Chooser, Coded, Encoding as _, Stats, distinct};
+use crate::encode::{Chooser, Coded, Stats, distinct};
 use crate::encodings::dictionary::{self, Dictionary};
-use crate::encodings::onpair::{self, OnPair};
+use crate::encodings::onpair;
 use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
+use crate::limits::map_parallel;
 use crate::values::{Kind, OwnedValues, Values};
 
 /// A chunk has a dictionary only if at most this share of its values are distinct.
@@ -27,6 +28,9 @@ const LEAST_SAVING: usize = 24;
 /// Of the bytes that the blocks' own trees would take, what a dictionary may take at most where only some of
 /// these trees are made (decision 42).
 const CLEARLY: f64 = 0.95;
+
+/// So many times fewer distinct values make a block unlike another.
+const UNLIKE: usize = 2;
 
 /// Blocks that take fewer bytes in all have their own trees made: there is little time to save, and what a
 /// block takes beside its values would count as values.
@@ -121,6 +125,15 @@ impl ChunkCodes {
         Ok(all)
     }
 
+    /// Distinct values of each block; 0 of one without values.
+    fn distinct_of_each(&self) -> Result<Vec<usize>> {
+        let of_block = |(i, coded): (usize, &Option<Coded>)| match coded {
+            Some(_) => Ok(self.localised(i)?.firsts.len()),
+            None => Ok(0),
+        };
+        map_parallel(self.blocks.iter().enumerate(), of_block)
+    }
+
     /// What the distinct values of a block tell.
     pub(super) fn of_distinct(
         &self,
@@ -181,6 +194,20 @@ impl<'a> SharedDictionary<'a> {
             options,
             encoded: None,
         }))
+    }
+
+    /// The blocks whose own trees tell what those of the others take: the one in the middle, beside the first, and
+    /// all whose values are far fewer than those of another, as chunk-wide codes may cost them much.
+    pub(super) fn judged(&self) -> Result<Vec<usize>> {
+        let distinct = self.codes.distinct_of_each()?;
+        let with_values: Vec<usize> = (0..distinct.len())
+            .filter(|i| distinct.get(*i) > Some(&0))
+            .collect();
+        let middle = with_values.get(with_values.len() / 2).copied();
+        let most = distinct.iter().max().copied().unwrap_or(0);
+        let is_unlike = |i: &usize| distinct.get(*i).is_some_and(|count| count * UNLIKE < most);
+        let unlike = with_values.iter().copied().filter(is_unlike);
+        Ok(unlike.chain(middle).collect())
     }
 
     fn chooser(&self) -> Chooser<'a> {
@@ -287,19 +314,16 @@ impl<'a> SharedDictionary<'a> {
             .filter_map(BlockInput::values)
             .map(|v| v.len())
             .sum();
-        let scaled = |bytes: usize| {
-            let of: usize = made().map(|node| node.len).sum();
-            (bytes as f64 * values as f64 / of.max(1) as f64) as usize
-        };
-        let own = scaled(made().map(Node::size).sum());
-        // Tokens are stored once.
-        let tokens = |node: &Node| OnPair.shareable(node);
-        let tokens = made()
-            .filter(|node| onpair::has_tokens(node))
-            .map(tokens)
-            .max()
-            .unwrap_or(0);
+        let (judged, of_judged) = (made().count(), made().map(|node| node.len).sum::<usize>());
         let blocks = self.codes.blocks.iter().flatten().count();
+        // One block, or blocks of far fewer values than others, do not tell what these take.
+        if judged < 2 || 2 * of_judged * blocks < values * judged {
+            return Ok(None);
+        }
+        let own: usize = made().map(Node::size).sum();
+        let own = (own as f64 * values as f64 / of_judged.max(1) as f64) as usize;
+        // Tokens are stored once.
+        let tokens = onpair::shared_bytes(nodes) / (judged - 1);
         let own_once = own.saturating_sub(tokens * blocks.saturating_sub(1));
         let most = (own.min(own_once + own_once / 8) as f64 * CLEARLY) as usize;
         if own < LEAST_JUDGED || self.estimate(nodes)? >= own {
