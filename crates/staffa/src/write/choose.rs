@@ -137,7 +137,7 @@ impl<'a> Cut<'a> {
             }
         };
         let is_small = self.options.rules.profile == Profile::Small;
-        if inputs.len() >= FEWEST_JUDGED && !is_small {
+        if inputs.len() >= FEWEST_JUDGED && !is_small && dictionary.may_be_shared(nodes) {
             let judged = dictionary.judged()?;
             let is_judged = |i| judged.contains(&i);
             add_trees(nodes, is_judged, example, inputs, chooser, self.tree())?;

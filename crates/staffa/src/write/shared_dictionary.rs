@@ -29,6 +29,10 @@ const LEAST_SAVING: usize = 24;
 /// these trees are made (decision 42).
 const CLEARLY: f64 = 0.95;
 
+/// Of what own trees would take by those of the first block, what a dictionary may take at most for more blocks to
+/// be judged: later ones may have more distinct values.
+const MAYBE: f64 = 1.15;
+
 /// So many times fewer distinct values make a block unlike another.
 const UNLIKE: usize = 2;
 
@@ -152,8 +156,19 @@ pub(super) struct SharedDictionary<'a> {
     codes: &'a ChunkCodes,
     distinct: OwnedValues,
     options: ChunkOptions<'a>,
+    /// Values of all blocks.
+    values: usize,
+    estimates: Estimates,
     /// Once it was tried.
     encoded: Option<Encoded>,
+}
+
+/// Bytes, estimated.
+#[derive(Default)]
+struct Estimates {
+    dictionary: usize,
+    /// Of each block; 0 of one without values.
+    codes: Vec<usize>,
 }
 
 /// A dictionary, and the trees of the blocks' codes in it.
@@ -187,11 +202,23 @@ impl<'a> SharedDictionary<'a> {
         let Some(distinct) = codes.values(inputs)? else {
             return Ok(Err("there are no values"));
         };
+        let chooser = options.chooser().below(&Dictionary);
+        let of_block = |coded: &Option<Coded>| match coded {
+            Some(coded) => chooser.estimate_child(Values::U32(&coded.codes), Kind::Unsigned),
+            None => Ok(0),
+        };
+        let estimates = Estimates {
+            dictionary: chooser.estimate_child(distinct.borrow(), options.kind)?,
+            codes: map_parallel(&codes.blocks, of_block)?,
+        };
+        let values = inputs.iter().filter_map(BlockInput::values);
         Ok(Ok(Self {
             inputs,
             codes,
             distinct,
             options,
+            values: values.map(|values| values.len()).sum(),
+            estimates,
             encoded: None,
         }))
     }
@@ -223,16 +250,22 @@ impl<'a> SharedDictionary<'a> {
     }
 
     /// Bytes of the dictionary and of the blocks' codes or own trees, estimated.
-    fn estimate(&self, nodes: &[Option<Node>]) -> Result<usize> {
-        let chooser = self.chooser();
-        let mut bytes = chooser.estimate_child(self.distinct.borrow(), self.options.kind)?;
-        for ((coded, input), node) in self.codes.blocks.iter().zip(self.inputs).zip(nodes) {
-            if let (Some(coded), Some(_)) = (coded, input.values()) {
-                let codes = chooser.estimate_child(Values::U32(&coded.codes), Kind::Unsigned)?;
-                bytes += node.as_ref().map_or(codes, |node| node.size().min(codes));
-            }
-        }
-        Ok(bytes)
+    fn estimate(&self, nodes: &[Option<Node>]) -> usize {
+        let of_block = |(codes, own): (&usize, &Option<Node>)| match own {
+            Some(own) => own.size().min(*codes),
+            None => *codes,
+        };
+        let of_blocks = self.estimates.codes.iter().zip(nodes).map(of_block);
+        self.estimates.dictionary + of_blocks.sum::<usize>()
+    }
+
+    /// Whether it may be worth it, by the own trees of some blocks: before others are judged.
+    pub(super) fn may_be_shared(&self, nodes: &[Option<Node>]) -> bool {
+        let (bytes, len) = nodes.iter().flatten().fold((0, 0), |(bytes, len), node| {
+            (bytes + node.size(), len + node.len)
+        });
+        let own = bytes as f64 * self.values as f64 / len.max(1) as f64;
+        (self.estimate(nodes) as f64) < own * MAYBE
     }
 
     /// The dictionary and all codes, encoded once.
@@ -308,12 +341,7 @@ impl<'a> SharedDictionary<'a> {
     /// than trees like these for all.
     pub(super) fn share_clearly(&mut self, nodes: &mut [Option<Node>]) -> Result<Option<Shared>> {
         let made = || nodes.iter().flatten();
-        let values: usize = self
-            .inputs
-            .iter()
-            .filter_map(BlockInput::values)
-            .map(|v| v.len())
-            .sum();
+        let values = self.values;
         let (judged, of_judged) = (made().count(), made().map(|node| node.len).sum::<usize>());
         let blocks = self.codes.blocks.iter().flatten().count();
         // One block, or blocks of far fewer values than others, do not tell what these take.
@@ -326,7 +354,7 @@ impl<'a> SharedDictionary<'a> {
         let tokens = onpair::shared_bytes(nodes) / (judged - 1);
         let own_once = own.saturating_sub(tokens * blocks.saturating_sub(1));
         let most = (own.min(own_once + own_once / 8) as f64 * CLEARLY) as usize;
-        if own < LEAST_JUDGED || self.estimate(nodes)? >= own {
+        if own < LEAST_JUDGED || self.estimate(nodes) > most {
             return Ok(None);
         }
         let shared = self.bytes(nodes)?;
@@ -346,7 +374,7 @@ impl<'a> SharedDictionary<'a> {
         }
         let least_saving = self.least_saving(own);
         if self.encoded.is_none() {
-            let estimate = self.estimate(nodes)?;
+            let estimate = self.estimate(nodes);
             if estimate + least_saving >= own {
                 return Ok((None, self.tried(own, estimate, false, false)));
             }
