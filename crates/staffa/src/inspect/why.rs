@@ -58,7 +58,7 @@ pub struct Considered {
 pub struct SharedWhy {
     /// Distinct values of the chunk, where they were counted.
     pub distinct: Option<u64>,
-    /// Bytes of the blocks, each with a tree of its own (by those of some where a dictionary is clearly smaller).
+    /// Bytes of the blocks, each with a tree of its own; extrapolated from some where a dictionary is clearly smaller.
     pub alone: Option<u64>,
     /// Bytes of the dictionary and the blocks, each with its codes or its own tree.
     pub shared: Option<u64>,

@@ -1,6 +1,7 @@
 //! Choosing the encodings of a chunk: blocks in, a tree for each of them out, and what they share.
 //!
-//! The tree of the first block is chosen; it is the hint for the others. Tokens of strings are trained
+//! The tree of the first block is chosen; it is the hint for the others, which have none of their own where a
+//! dictionary that they share is clearly smaller. Tokens of strings are trained
 //! on all blocks, so that blocks of such strings can be smaller than others.
 
 use std::sync::OnceLock;
@@ -9,16 +10,12 @@ use super::block_input::{BlockInput, block_inputs};
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
 use super::shared_dictionary::{ChunkCodes, Shared, SharedDictionary, Sharing};
 use super::summary::OfDistinct;
-use crate::encode::{Access, Chooser, ChunkBytes, ChunkStrings, Example, Hint, Profile, Stats};
+use crate::encode::{Access, Chooser, ChunkBytes, ChunkStrings, Example, Hint, Stats};
 use crate::encodings::{POOL, onpair};
 use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
 use crate::limits::map_parallel;
 use crate::values::{LeafArray, LeafValues, Strings, Values};
-
-/// Of fewer blocks, and with the profile `small`, all trees are made before a dictionary that they could share
-/// is judged: else two show what the others would take.
-const FEWEST_JUDGED: usize = 4;
 
 /// Chooses the encodings of one leaf of one row group. `hint` is the tree of an earlier row group or of a
 /// similar leaf, which is tried first.
@@ -136,8 +133,7 @@ impl<'a> Cut<'a> {
                 return Ok((None, Sharing::Skipped(reason)));
             }
         };
-        let is_small = self.options.rules.profile == Profile::Small;
-        if inputs.len() >= FEWEST_JUDGED && !is_small && dictionary.may_be_shared(nodes) {
+        if dictionary.may_be_shared(nodes) {
             let judged = dictionary.judged()?;
             let is_judged = |i| judged.contains(&i);
             add_trees(nodes, is_judged, example, inputs, chooser, self.tree())?;

@@ -1,8 +1,9 @@
 //! A column chunk in the making: one leaf of one row group becomes blocks and what they share.
 //!
 //! ```text
-//! choose   LeafArray -> inputs of the blocks -> codes over all blocks -> a tree for every block
-//!                    -> a dictionary shared by the blocks, where that is smaller
+//! choose   LeafArray -> inputs of the blocks -> codes over all blocks -> trees of some blocks
+//!                    -> a dictionary shared by all, where that is clearly smaller; else the other trees, and a
+//!                       dictionary where that is smaller
 //! derive   (see `correlate`) trees from reference columns, where that is smaller
 //! finish   trees -> blocks -> decoded and compared -> EncodedChunk
 //! ```

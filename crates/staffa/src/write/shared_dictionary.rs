@@ -7,7 +7,7 @@ use super::block_input::BlockInput;
 use super::choose::trees_like_first;
 use super::chunk::ChunkOptions;
 use super::summary::OfDistinct;
-use crate::encode::{Chooser, Coded, Stats, distinct};
+use crate::encode::{Chooser, Coded, Profile, Stats, distinct};
 use crate::encodings::dictionary::{self, Dictionary};
 use crate::encodings::onpair;
 use crate::error::{Error, Result};
@@ -29,7 +29,10 @@ const LEAST_SAVING: usize = 24;
 /// these trees are made (decision 42).
 const CLEARLY: f64 = 0.95;
 
-/// Of what own trees would take by those of the first block, what a dictionary may take at most for more blocks to
+/// Of fewer blocks all have trees of their own before a dictionary is judged.
+const FEWEST_BLOCKS: usize = 4;
+
+/// Of what own trees would take by that of the first block, what a dictionary may take at most for more blocks to
 /// be judged: later ones may have more distinct values.
 const MAYBE: f64 = 1.15;
 
@@ -38,7 +41,7 @@ const UNLIKE: usize = 2;
 
 /// Blocks that take fewer bytes in all have their own trees made: there is little time to save, and what a
 /// block takes beside its values would count as values.
-const LEAST_JUDGED: usize = 1 << 14;
+const LEAST_OWN_BYTES: usize = 1 << 14;
 
 /// What became of the dictionary that the blocks of a chunk could share.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +52,7 @@ pub(crate) enum Sharing {
     Tried {
         /// Distinct values of the chunk.
         distinct: usize,
-        /// Bytes of the blocks' own trees; by those of some blocks where it is clearly smaller.
+        /// Bytes of the blocks' own trees; extrapolated from some of these where the others were not made.
         own: usize,
         /// Bytes of the dictionary, and of the smaller of codes and own tree for each block.
         shared: usize,
@@ -164,7 +167,6 @@ pub(super) struct SharedDictionary<'a> {
 }
 
 /// Bytes, estimated.
-#[derive(Default)]
 struct Estimates {
     dictionary: usize,
     /// Of each block; 0 of one without values.
@@ -259,22 +261,26 @@ impl<'a> SharedDictionary<'a> {
         self.estimates.dictionary + of_blocks.sum::<usize>()
     }
 
-    /// Whether it may be worth it, by the own trees of some blocks: before others are judged.
+    /// Whether it may be worth it, by the own tree of the first block: before others are judged.
     pub(super) fn may_be_shared(&self, nodes: &[Option<Node>]) -> bool {
-        let (bytes, len) = nodes.iter().flatten().fold((0, 0), |(bytes, len), node| {
-            (bytes + node.size(), len + node.len)
-        });
-        let own = bytes as f64 * self.values as f64 / len.max(1) as f64;
-        (self.estimate(nodes) as f64) < own * MAYBE
+        self.inputs.len() >= FEWEST_BLOCKS
+            && self.options.rules.profile != Profile::Small
+            && self.estimate(nodes) as f64 <= self.extrapolated(nodes) as f64 * MAYBE
     }
 
-    /// The dictionary and all codes, encoded once.
-    fn encoded(&mut self) -> Result<&mut Encoded> {
-        let encoded = match self.encoded.take() {
-            Some(encoded) => encoded,
-            None => self.encode()?,
-        };
-        Ok(self.encoded.insert(encoded))
+    /// Bytes that trees of their own would take for all blocks, by those that some have.
+    fn extrapolated(&self, nodes: &[Option<Node>]) -> usize {
+        let made = || nodes.iter().flatten();
+        let (bytes, len): (usize, usize) = (
+            made().map(Node::size).sum(),
+            made().map(|node| node.len).sum(),
+        );
+        (bytes as f64 * self.values as f64 / len.max(1) as f64) as usize
+    }
+
+    /// The dictionary and all codes, encoded before or now.
+    fn encoded(&mut self) -> Result<Encoded> {
+        self.encoded.take().map_or_else(|| self.encode(), Ok)
     }
 
     fn encode(&self) -> Result<Encoded> {
@@ -295,36 +301,28 @@ impl<'a> SharedDictionary<'a> {
 
     /// Bytes of the dictionary, and of the smaller of codes and own tree for each block.
     fn bytes(&mut self, nodes: &[Option<Node>]) -> Result<usize> {
-        let Encoded {
-            dictionary,
-            nodes: coded,
-        } = self.encoded()?;
-        let size = |node: &Node| node.size();
-        let smaller = coded.iter().zip(nodes).map(|(coded, own)| {
-            let sizes = coded.iter().chain(own).map(size);
+        let encoded = self.encoded()?;
+        let smaller = encoded.nodes.iter().zip(nodes).map(|(coded, own)| {
+            let sizes = coded.iter().chain(own).map(Node::size);
             sizes.min().unwrap_or(0)
         });
-        Ok(dictionary.len() + smaller.sum::<usize>())
+        let bytes = encoded.dictionary.len() + smaller.sum::<usize>();
+        self.encoded = Some(encoded);
+        Ok(bytes)
     }
 
     /// The dictionary, ready to be written; the blocks whose codes are smaller than their own tree, or that
     /// have none, then have codes.
     fn take(&mut self, nodes: &mut [Option<Node>]) -> Result<Vec<u8>> {
-        let Encoded {
-            dictionary,
-            nodes: coded,
-        } = self.encoded()?;
-        for (own, coded) in nodes.iter_mut().zip(coded) {
-            let is_smaller = |own: &Node| {
-                coded
-                    .as_ref()
-                    .is_some_and(|coded| coded.size() < own.size())
-            };
-            if own.as_ref().is_none_or(is_smaller) {
-                *own = coded.take();
+        let encoded = self.encoded()?;
+        for (own, coded) in nodes.iter_mut().zip(encoded.nodes) {
+            let is_smaller =
+                |coded: &Node| own.as_ref().is_none_or(|own| coded.size() < own.size());
+            if let Some(coded) = coded.filter(is_smaller) {
+                *own = Some(coded);
             }
         }
-        Ok(std::mem::take(dictionary))
+        Ok(encoded.dictionary)
     }
 
     fn tried(&self, own: usize, shared: usize, encoded: bool, taken: bool) -> Sharing {
@@ -341,20 +339,18 @@ impl<'a> SharedDictionary<'a> {
     /// than trees like these for all.
     pub(super) fn share_clearly(&mut self, nodes: &mut [Option<Node>]) -> Result<Option<Shared>> {
         let made = || nodes.iter().flatten();
-        let values = self.values;
         let (judged, of_judged) = (made().count(), made().map(|node| node.len).sum::<usize>());
         let blocks = self.codes.blocks.iter().flatten().count();
         // One block, or blocks of far fewer values than others, do not tell what these take.
-        if judged < 2 || 2 * of_judged * blocks < values * judged {
+        if judged < 2 || 2 * of_judged * blocks < self.values * judged {
             return Ok(None);
         }
-        let own: usize = made().map(Node::size).sum();
-        let own = (own as f64 * values as f64 / of_judged.max(1) as f64) as usize;
+        let own = self.extrapolated(nodes);
         // Tokens are stored once.
         let tokens = onpair::shared_bytes(nodes) / (judged - 1);
         let own_once = own.saturating_sub(tokens * blocks.saturating_sub(1));
         let most = (own.min(own_once + own_once / 8) as f64 * CLEARLY) as usize;
-        if own < LEAST_JUDGED || self.estimate(nodes) > most {
+        if own < LEAST_OWN_BYTES || self.estimate(nodes) > most {
             return Ok(None);
         }
         let shared = self.bytes(nodes)?;
