@@ -234,15 +234,14 @@ fn small_blocks_of_texts_share_their_tokens() {
     assert!(ratio < 1.1, "{ratio}");
 }
 
-/// Random names in 8 blocks of 4,096 rows, some blocks of two of them alone: these take less by a
+/// Random names in blocks of 4,096 rows, some blocks of four of them alone: these take less by a
 /// dictionary of their own.
-fn names(of_two: &[usize]) -> RecordBatch {
+fn names(blocks: usize, of_few: &[usize]) -> RecordBatch {
     let mut random = Random(77);
     let name = |i: u64| format!("{:016x}", (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let names = (0..8 * 4_096).map(|row| {
-        let is_of_two = of_two.contains(&(row / 4_096));
-        let any = if is_of_two {
-            random.below(2) * 2_047
+    let names = (0..blocks * 4_096).map(|row| {
+        let any = if of_few.contains(&(row / 4_096)) {
+            [0, 1_234, 2_047, 2_999][random.below(4)]
         } else {
             random.below(3_000)
         };
@@ -254,12 +253,12 @@ fn names(of_two: &[usize]) -> RecordBatch {
 #[test]
 fn blocks_share_a_dictionary_that_is_clearly_smaller() {
     // The first block and the middle one tell what the others would take, and keep the smaller tree, as blocks of few names
-    // do; where these take little, all trees are made, and then codes of the first two names are the smallest.
+    // do; where these take little, all trees are made, and then codes of the first four names are the smallest.
     let tables = [
-        (names(&[]), 8),
-        (names(&[4]), 7),
-        (names(&[6]), 7),
-        (names(&[0, 4]), 8),
+        (names(8, &[]), 8),
+        (names(8, &[4]), 7),
+        (names(8, &[6]), 7),
+        (names(8, &[0, 4]), 8),
     ];
     for (batch, expected) in tables {
         let written = [1, 2].map(|threads| {
@@ -324,9 +323,9 @@ fn blocks_without_values_are_not_judged() {
 
 #[test]
 fn blocks_unlike_the_judged_ones_do_not_pay_for_a_dictionary() {
-    // The first block and the middle one have thousands of names, all others two.
-    let of_two: Vec<usize> = (0..8).filter(|block| block % 4 != 0).collect();
-    let batch = names(&of_two);
+    // The first block and the middle one have thousands of names, all others four.
+    let of_few: Vec<usize> = (0..32).filter(|block| block % 16 != 0).collect();
+    let batch = names(32, &of_few);
     let size = |options| write(std::slice::from_ref(&batch), options).nbytes();
     let whole = size(sized(usize::MAX, 4_096));
     let by_block = size(sized(4_096, 4_096));
