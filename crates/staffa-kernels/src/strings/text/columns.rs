@@ -46,6 +46,8 @@ pub(super) struct Columns {
     pub(super) columns: Vec<Column>,
     /// Of how many blocks they are.
     pub(super) blocks: usize,
+    /// A byte for each of the first blocks: 1 where a row takes a number of it.
+    pub(super) taken: u64,
     /// Whether the rows of every column have the same tile.
     pub(super) is_fixed: bool,
     /// The bytes of a row by the number of its digits, less one; `None` where these are in several blocks, or there
@@ -88,41 +90,53 @@ impl Columns {
     }
 }
 
+/// What the templates say of a slot.
+struct SlotOfAll {
+    numbers: SlotNumbers,
+    /// The most digits, of which a field of any length counts as one.
+    width: u8,
+    /// Whether a field has as many digits as its number needs. Of another fixed width, each template has tiles of its
+    /// own, which pick the last digits.
+    is_variable: bool,
+}
+
 /// The conversions of the slots, one after another; `None` where templates disagree about a slot.
 pub(super) fn conversions(templates: &[Template]) -> Option<Vec<Conversion>> {
-    // Of every slot: its numbers, its digits if they are fixed, and the most if they are not.
-    let mut slots: Vec<(SlotNumbers, Option<u8>, u8)> = Vec::new();
+    let mut slots: Vec<SlotOfAll> = Vec::new();
     for template in templates {
         for (slot, fields) in template.slot_fields().enumerate() {
             let numbers = SlotNumbers::of(&fields)?;
             let digits = fields.iter().map(|(step, _)| step.digits());
-            let width = digits.clone().sum::<Option<u8>>();
-            let least = digits.map(|digits| digits.unwrap_or(1)).sum();
+            let is_variable = digits.clone().any(|digits| digits.is_none());
+            let width = digits.map(|digits| digits.unwrap_or(1)).sum();
             match slots.get_mut(slot) {
-                None => slots.push((numbers, width, least)),
-                Some((known, ..)) if *known != numbers => return None,
-                Some((_, known, most)) => {
-                    *known = known.filter(|known| Some(*known) == width);
-                    *most = least.max(*most);
+                None => slots.push(SlotOfAll {
+                    numbers,
+                    width,
+                    is_variable,
+                }),
+                Some(known) if known.numbers != numbers => return None,
+                Some(known) => {
+                    known.width = known.width.max(width);
+                    known.is_variable |= is_variable;
                 }
             }
         }
     }
-    let variable = slots.iter().filter(|(_, width, _)| width.is_none());
-    if variable.count() > MOST_VARIABLE {
+    if slots.iter().filter(|slot| slot.is_variable).count() > MOST_VARIABLE {
         return None;
     }
     let mut all: Vec<Conversion> = Vec::new();
-    for (slot, (numbers, width, least)) in slots.into_iter().enumerate() {
-        let is_shared = templates
-            .iter()
-            .all(|template| template.slots.len() != slot);
-        let joins = match (width, all.last_mut()) {
-            (Some(width), Some(before)) if is_shared => before.push(&numbers, width),
+    for (i, slot) in slots.into_iter().enumerate() {
+        let is_shared = templates.iter().all(|template| template.slots.len() != i);
+        let joins = match all.last_mut() {
+            Some(before) if is_shared && !slot.is_variable => {
+                before.push(&slot.numbers, slot.width)
+            }
             _ => false,
         };
         if !joins {
-            all.push(Conversion::new(numbers, least, width.is_none())?);
+            all.push(Conversion::new(slot.numbers, slot.width, slot.is_variable)?);
         }
     }
     Some(all)
@@ -136,13 +150,14 @@ pub(super) fn columns(template: &Template, conversions: &[Conversion]) -> Option
         .get(block)
         .filter(|_| slot < template.slots.len())
     {
-        slot += conversion.slots();
-        let (_, end) = template.slots.get(slot - 1)?;
+        let slots = template.slots.get(slot..slot + conversion.slots())?;
+        slot += slots.len();
+        let (_, end) = slots.last()?;
         // Literals stand before the fields of a block; the last has those behind it, too.
         let is_last = slot == template.slots.len();
         let mut taken = 0;
         for step in steps {
-            let is_field = !matches!(step, Step::Literal(..));
+            let is_field = is_field(step);
             if field == *end && (is_field || !is_last) {
                 break;
             }
@@ -151,15 +166,18 @@ pub(super) fn columns(template: &Template, conversions: &[Conversion]) -> Option
         }
         let (own, rest) = steps.split_at(taken);
         steps = rest;
-        push_columns(own, block, &mut columns)?;
+        let fields = slots.iter().map(|(first, end)| end - first);
+        let slots: Vec<_> = fields.zip(conversion.digits_behind()).collect();
+        push_columns(own, &slots, block, &mut columns)?;
         block += 1;
     }
     if block == 0 {
-        push_columns(steps, 0, &mut columns)?;
+        push_columns(steps, &[], 0, &mut columns)?;
     }
     Some(Columns {
         is_fixed: columns.iter().all(Column::is_fixed),
         lengths: lengths(&columns),
+        taken: (0..block.min(8)).fold(0, |taken, i| taken | 1 << (8 * i)),
         columns,
         blocks: block,
     })
@@ -181,23 +199,15 @@ fn lengths(columns: &[Column]) -> Option<[u16; DIGITS]> {
     Some(lengths)
 }
 
-/// Appends the columns of a block.
-fn push_columns(steps: &[Step], block: usize, all: &mut Vec<Column>) -> Option<()> {
-    let mut fields = steps
-        .iter()
-        .filter(|step| !matches!(step, Step::Literal(..)));
-    let first = fields.next();
-    let behind = fields.map(Step::digits).sum::<Option<u8>>()?;
-    let mut rows = Vec::with_capacity(DIGITS);
-    for count in 1..=DIGITS as u8 {
-        let own = match first {
-            None => 0,
-            Some(step) => step
-                .digits()
-                .unwrap_or_else(|| count.saturating_sub(behind).max(1)),
-        };
-        rows.push(bytes(steps, own, behind)?);
-    }
+/// Appends the columns of a block, whose slots have so many fields, and so many digits behind them.
+fn push_columns(
+    steps: &[Step],
+    slots: &[(usize, u8)],
+    block: usize,
+    all: &mut Vec<Column>,
+) -> Option<()> {
+    let rows = (1..=DIGITS as u8).map(|count| bytes(steps, slots, count));
+    let rows = rows.collect::<Option<Vec<_>>>()?;
     let longest = rows.iter().map(Vec::len).max()?;
     if longest > MOST_OF_ONE * WIDE {
         return None;
@@ -241,29 +251,44 @@ impl Tile {
     }
 }
 
-/// The bytes of a block of which the first field has `first` digits, those behind it `behind`.
-fn bytes(steps: &[Step], first: u8, behind: u8) -> Option<Vec<Byte>> {
-    let mut place = (DIGITS as u8).saturating_sub(first.checked_add(behind)?);
-    let (mut out, mut is_first) = (Vec::new(), true);
-    for step in steps {
-        let digits = match step {
-            Step::Literal(bytes, len) => {
-                let literal = bytes.get(..usize::from(*len))?.iter();
-                out.extend(literal.map(|byte| Byte::Literal(*byte)));
-                continue;
-            }
-            _ if is_first => first,
-            Step::Fixed(digits) | Step::Hex(digits, _) => *digits,
-            _ => return None,
+/// The bytes of a block of which a row needs `count` digits, if its first field has as many as it needs.
+fn bytes(steps: &[Step], slots: &[(usize, u8)], count: u8) -> Option<Vec<Byte>> {
+    let mut fields = steps.iter().filter(|step| is_field(step));
+    // Of every field, the place of its first digit, and how many it has.
+    let mut places = Vec::new();
+    for (i, (of_slot, behind)) in slots.iter().enumerate() {
+        let own: Vec<_> = fields.by_ref().take(*of_slot).map(Step::digits).collect();
+        let others = own.iter().skip(1).copied().sum::<Option<u8>>()?;
+        let first = match own.first()? {
+            Some(digits) => *digits,
+            None if i == 0 => count.saturating_sub(others.checked_add(*behind)?).max(1),
+            None => return None,
         };
-        is_first = false;
-        for left in (0..digits).rev() {
+        let width = first.checked_add(others)?.checked_add(*behind)?;
+        let mut place = (DIGITS as u8).checked_sub(width)?;
+        for digits in std::iter::once(first).chain(own.into_iter().skip(1).flatten()) {
+            places.push((place, digits));
+            place += digits;
+        }
+    }
+    let (mut out, mut places) = (Vec::new(), places.into_iter());
+    for step in steps {
+        if let Step::Literal(bytes, len) = step {
+            let literal = bytes.get(..usize::from(*len))?.iter();
+            out.extend(literal.map(|byte| Byte::Literal(*byte)));
+            continue;
+        }
+        let (place, digits) = places.next()?;
+        for (place, left) in (place..).zip((0..digits).rev()) {
             out.push(Byte::Digit(place));
-            place += 1;
             if matches!(step, Step::Grouped) && left > 0 && left % 3 == 0 {
                 out.push(Byte::Literal(b','));
             }
         }
     }
     Some(out)
+}
+
+fn is_field(step: &Step) -> bool {
+    !matches!(step, Step::Literal(..))
 }

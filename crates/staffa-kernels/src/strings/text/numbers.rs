@@ -19,6 +19,14 @@ impl Base {
             Self::Sixteen(_) => 1 << (4 * u32::from(digits)),
         }
     }
+
+    /// The first number that has more than 16 digits with those of a power behind it.
+    fn below(self, power: u64) -> u64 {
+        match self {
+            Self::Ten => SIXTEEN / power.max(1),
+            Self::Sixteen(_) => (u64::MAX / power.max(1)).saturating_add(1),
+        }
+    }
 }
 
 /// A field behind the first of a slot.
@@ -180,14 +188,10 @@ impl SlotNumbers {
         if bits >> 32 == 0 && self.is_small() {
             return self.join_small(values);
         }
-        let most = match self.base {
-            Base::Ten => SIXTEEN,
-            Base::Sixteen(_) => u64::MAX,
-        };
+        let below = self.base.below(self.scale);
         let joined = self.halves.as_ref();
         if let Some((joined, first)) = joined.and_then(|h| h.join(values, bits >> 32 == 0)) {
             *values = joined;
-            let below = most / self.scale.max(1);
             return first.iter().all(|first| u64::from(*first) < below);
         }
         let mut whole = [0u64; BLOCK];
@@ -199,7 +203,7 @@ impl SlotNumbers {
                 *whole += rest * field.scale;
             }
         }
-        scale_and_add(values, self.scale, &whole, most)
+        scale_and_add(values, self.scale, &whole, below)
     }
 
     /// Whether the fields behind the first have fewer than 2^32 values in all, as digits.
@@ -246,10 +250,10 @@ pub(super) fn divide_by(radix: u32, value: u32) -> (u32, u32) {
     (quotient.wrapping_add(u32::from(more)), rest)
 }
 
-/// Multiplies numbers and adds others; `false` where a product would be `most` or more.
+/// Multiplies numbers and adds others; `false` where a number is not below `below`.
 #[inline(always)]
-fn scale_and_add(values: &mut [u64; BLOCK], scale: u64, others: &[u64; BLOCK], most: u64) -> bool {
-    let (mut fit, below) = (true, most / scale.max(1));
+fn scale_and_add(values: &mut [u64; BLOCK], scale: u64, others: &[u64; BLOCK], below: u64) -> bool {
+    let mut fit = true;
     for (value, other) in values.iter_mut().zip(others) {
         fit &= *value < below;
         *value = value.wrapping_mul(scale).wrapping_add(*other);
@@ -262,8 +266,8 @@ fn scale_and_add(values: &mut [u64; BLOCK], scale: u64, others: &[u64; BLOCK], m
 pub(super) struct Conversion {
     /// The first slot.
     first: SlotNumbers,
-    /// Those behind it, and the power of the base that their digits need.
-    behind: Vec<(SlotNumbers, u64)>,
+    /// Those behind it, and the digits kept for each.
+    behind: Vec<(SlotNumbers, u8)>,
     /// Digits of the slots, 1 for a first field of any length.
     digits: u8,
     /// Whether the first field has any length, so that the digits of each row count.
@@ -284,20 +288,23 @@ impl Conversion {
     /// Takes another slot, of fixed width; `false` where the digits would be too many, or of another base.
     pub(super) fn push(&mut self, slot: &SlotNumbers, width: u8) -> bool {
         let digits = self.digits.saturating_add(width);
-        let power = u64::try_from(slot.base.power(width.min(DIGITS as u8)));
-        match power {
-            Ok(power) if digits <= DIGITS as u8 && slot.base == self.first.base => {
-                self.behind.push((slot.clone(), power));
-                self.digits = digits;
-                true
-            }
-            _ => false,
+        let joins = digits <= DIGITS as u8 && slot.base == self.first.base;
+        if joins {
+            self.behind.push((slot.clone(), width));
+            self.digits = digits;
         }
+        joins
     }
 
     /// Slots of which the digits are.
     pub(super) fn slots(&self) -> usize {
         1 + self.behind.len()
+    }
+
+    /// Of every slot, the digits of those behind it.
+    pub(super) fn digits_behind(&self) -> impl Iterator<Item = u8> + '_ {
+        let after = |slot| self.behind.iter().skip(slot).map(|(_, width)| *width);
+        (0..self.slots()).map(move |slot| after(slot).sum())
     }
 
     /// Digits of each of at most 64 rows, whose numbers are the next `count` of each slot; these are
@@ -316,11 +323,13 @@ impl Conversion {
         let mut values = [0; BLOCK];
         next_of(first, count, &mut values)?;
         let mut fit = self.first.join(&mut values);
-        for ((slot, power), left) in self.behind.iter().zip(behind) {
+        for ((slot, width), left) in self.behind.iter().zip(behind) {
+            let power = slot.base.power(*width) as u64;
             let mut more = [0; BLOCK];
             next_of(left, count, &mut more)?;
-            fit &= slot.join(&mut more) && more.iter().all(|value| *value < *power);
-            fit &= scale_and_add(&mut values, *power, &more, u64::MAX);
+            fit &= slot.join(&mut more);
+            fit &= more.iter().fold(true, |fit, value| fit & (*value < power));
+            fit &= scale_and_add(&mut values, power, &more, slot.base.below(power));
         }
         match self.first.base {
             Base::Ten => fit &= block.decimal(&values, self.is_variable),

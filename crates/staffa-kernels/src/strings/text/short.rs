@@ -1,10 +1,11 @@
 //! Rows of four short decimal fields, such as IPv4 addresses: all of a row is one tile, picked by the number
-//! of digits of every field.
+//! of digits of every field. Sorted addresses of a block may have first fields of as many digits, which are a
+//! field of fixed width.
 
 use super::block::BLOCK;
 use super::columns::{Byte, Tile};
 use super::numbers::{Stop, divide_by};
-use super::template::{Template, TextRows, WIDE};
+use super::template::{Step, Template, TextRows, WIDE};
 
 /// Fields of a row, and bytes of the digits of each.
 const FIELDS: usize = 4;
@@ -24,18 +25,29 @@ pub(super) struct Short {
 impl Short {
     /// `None` for a template of other fields, and where a row may need more than a tile.
     pub(super) fn new(template: &Template) -> Option<Self> {
-        let behind = template.behind.as_deref()?;
-        let behind: &[_; FIELDS] = behind.try_into().ok()?;
+        let is_short = |step: &Step| match step {
+            Step::Decimal | Step::Literal(..) => true,
+            Step::Fixed(digits) => usize::from(*digits) <= DIGITS,
+            _ => false,
+        };
+        if template.radices.len() != FIELDS || !template.steps.iter().all(is_short) {
+            return None;
+        }
         let mut tiles = Box::new([Tile::default(); TILES]);
         for (k, tile) in tiles.iter_mut().enumerate() {
-            let (mut bytes, mut left) = (Vec::with_capacity(WIDE), TILES);
-            for (field, (literal, len)) in behind.iter().enumerate() {
+            let (mut bytes, mut left, mut field) = (Vec::with_capacity(WIDE), TILES, 0);
+            for step in &template.steps {
+                if let Step::Literal(literal, len) = step {
+                    let literal = literal.iter().take(usize::from(*len));
+                    bytes.extend(literal.map(|byte| Byte::Literal(*byte)));
+                    continue;
+                }
                 left /= DIGITS;
-                let digits = k / left % DIGITS + 1;
+                // A number of more digits than its fixed width is cut to its last ones.
+                let digits = step.digits().map_or(k / left % DIGITS + 1, usize::from);
                 let places = (FIELD_BYTES * field..).take(DIGITS).skip(DIGITS - digits);
                 bytes.extend(places.map(|place| Byte::Digit(place as u8)));
-                let literal = literal.to_le_bytes().into_iter().take(usize::from(*len));
-                bytes.extend(literal.map(Byte::Literal));
+                field += 1;
             }
             if bytes.len() > WIDE {
                 return None;

@@ -48,6 +48,12 @@ impl Tiles {
         })
     }
 
+    /// Of how many numbers the digits are.
+    #[cfg(test)]
+    pub(super) fn conversions(&self) -> usize {
+        self.conversions.len()
+    }
+
     /// Prints rows; `put` makes the bytes of a tile out of 16 digits.
     #[inline(always)]
     pub(super) fn print(
@@ -124,7 +130,7 @@ impl Tiles {
                     view(self.template(*code).ok_or(Stop::Wrong)?, block, row, place)?;
                 }
             } else {
-                let mut next = vec![0u8; blocks.len()];
+                let mut next = Places::default();
                 for (code, place) in codes.iter().zip(places) {
                     if *code == 0 {
                         let string = others.next().ok_or(Stop::Wrong)?;
@@ -135,11 +141,9 @@ impl Tiles {
                     let columns = self.template(*code).ok_or(Stop::Wrong)?;
                     let (column, _) = columns.of_one_block().ok_or(Stop::Unfit)?;
                     let block = blocks.get(column.block).ok_or(Stop::Wrong)?;
-                    let row = usize::from(*next.get(column.block).ok_or(Stop::Wrong)?) % BLOCK;
-                    view(columns, block, row, place)?;
-                    for next in next.get_mut(..columns.blocks).ok_or(Stop::Wrong)? {
-                        *next += 1;
-                    }
+                    let row = next.of(column.block).ok_or(Stop::Unfit)?;
+                    view(columns, block, row % BLOCK, place)?;
+                    next.advance(columns.taken);
                 }
             }
         }
@@ -199,26 +203,20 @@ impl Tiles {
         left: &mut [&[u64]],
         blocks: &mut [Block],
     ) -> Result<(), Stop> {
-        let only = match common {
-            Common::One(columns) => Some(columns.blocks),
-            Common::FirstBlock => Some(1),
-            Common::Any => None,
-        };
-        let own = |code: &u8| match usize::from(*code).checked_sub(1) {
-            None => Some(0),
-            Some(template) => self.templates.get(template).map(|template| template.blocks),
-        };
+        let all = |taken| if taken { codes.len() } else { 0 };
+        let mut counts = Places::default();
+        if let Common::Any = common {
+            for code in codes.iter().filter(|code| **code > 0) {
+                counts.advance(self.template(*code).ok_or(Stop::Wrong)?.taken);
+            }
+        }
         let mut slot = 0;
         for (i, (conversion, block)) in self.conversions.iter().zip(blocks).enumerate() {
-            let mut needed = 0;
-            match only {
-                Some(blocks) => needed = if i < blocks { codes.len() } else { 0 },
-                None => {
-                    for code in codes {
-                        needed += usize::from(own(code).ok_or(Stop::Wrong)? > i);
-                    }
-                }
-            }
+            let needed = match common {
+                Common::One(columns) => all(i < columns.blocks),
+                Common::FirstBlock => all(i == 0),
+                Common::Any => counts.of(i).ok_or(Stop::Unfit)?,
+            };
             if needed > 0 {
                 let left = left.get_mut(slot..).ok_or(Stop::Wrong)?;
                 conversion.digits(left, needed, block)?;
@@ -238,24 +236,40 @@ impl Tiles {
         lengths: &mut [u32],
         output: &mut Output<'_, impl Fn(&[u64; 2], &Tile, &mut [u8; WIDE])>,
     ) -> Option<()> {
-        let mut next = vec![0u8; blocks.len()];
+        let mut next = Places::default();
         for (&code, length) in codes.iter().zip(lengths) {
             let start = output.at;
             if code == 0 {
                 output.string(others.next()?)?;
             } else {
-                let template = self.templates.get(usize::from(code) - 1)?;
-                for column in &template.columns {
-                    let row = usize::from(*next.get(column.block)?) % BLOCK;
-                    output.column(column, blocks.get(column.block)?, row)?;
-                }
-                for next in next.get_mut(..template.blocks)? {
-                    *next += 1;
-                }
+                let template = self.template(code)?;
+                output.row(template, blocks, next)?;
+                next.advance(template.taken);
             }
             *length = (output.at - start) as u32;
         }
         Some(())
+    }
+}
+
+/// Most blocks of rows that have several templates.
+const MOST_BLOCKS: usize = 8;
+
+/// Of each of the first blocks, how many numbers rows have taken: a byte each, of one word, which stays in a register.
+#[derive(Clone, Copy, Default)]
+struct Places(u64);
+
+impl Places {
+    /// The numbers taken of a block, at most 64; `None` behind the first blocks.
+    #[inline(always)]
+    fn of(self, block: usize) -> Option<usize> {
+        (block < MOST_BLOCKS).then(|| (self.0 >> (8 * block)) as usize & 0xff)
+    }
+
+    /// Takes one of each of the blocks that a row has numbers of.
+    #[inline(always)]
+    fn advance(&mut self, taken: u64) {
+        self.0 = self.0.wrapping_add(taken);
     }
 }
 
@@ -385,6 +399,28 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
             }
             *length = (self.at - start) as u32;
         }
+        Some(())
+    }
+
+    /// Prints a row whose digits are at these places of the blocks.
+    #[inline(always)]
+    fn row(&mut self, template: &Columns, blocks: &[Block], places: Places) -> Option<()> {
+        let has_room = self.out.len() - self.at >= template.columns.len() * WIDE;
+        let (to, mut at) = (self.out.as_mut_ptr(), self.at);
+        for column in &template.columns {
+            let block = blocks.get(column.block)?;
+            let row = places.of(column.block)? % BLOCK;
+            if !has_room {
+                self.column(column, block, row)?;
+                at = self.at;
+                continue;
+            }
+            let tile = column.tile(block, row);
+            // SAFETY: there was room for 16 bytes for each column, and a tile advances by 16 at most.
+            (self.put)(&block.digits[row], tile, unsafe { &mut *to.add(at).cast() });
+            at += usize::from(tile.len).min(WIDE);
+        }
+        self.at = at;
         Some(())
     }
 

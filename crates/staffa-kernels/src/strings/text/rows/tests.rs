@@ -1,4 +1,5 @@
 use super::super::digits::{POWERS, digits};
+use super::super::template::WIDE;
 use super::*;
 use crate::simd::dispatch::testing::on_every_level;
 #[cfg(target_arch = "aarch64")]
@@ -331,10 +332,25 @@ fn addresses_agree_with_the_scalar_twin() {
                 2 | 3 => [0, 2, 2, 0],
                 _ => [round % 5, 3, 0, 1],
             };
-            let pieces = between.map(|len| [Piece::Decimal, literal(len)]).concat();
+            // The first field of sorted addresses has as many digits in all rows, often; others may, too.
+            let mut field = |place: usize| match rng.below(6) {
+                0 => Piece::Fixed(1 + rng.below(3) as u8),
+                1 if place == 0 => Piece::Fixed(3),
+                _ => Piece::Decimal,
+            };
+            let fields = [0, 1, 2, 3].map(|place| field(place));
+            let pieces = fields.into_iter().zip(between);
+            let pieces: Vec<Piece> = pieces
+                .flat_map(|(field, len)| [field, literal(len)])
+                .collect();
             let radix = if is_joined { 256 } else { 0 };
             let text = Text::new(&[(pieces.clone(), vec![0, radix, radix, radix])]).unwrap();
-            let is_tile = between.iter().sum::<usize>() <= 4;
+            let digits = pieces.iter().map(|piece| match piece {
+                Piece::Literal(bytes) => bytes.len(),
+                Piece::Fixed(digits) => usize::from(*digits),
+                _ => 3,
+            });
+            let is_tile = digits.sum::<usize>() <= WIDE;
             assert_eq!(Short::new(&text.templates[0]).is_some(), is_tile);
             // Most rows have fields below the bound; of every fourth text one may have any field.
             let most = if is_joined { 256 } else { 1000 };
@@ -362,6 +378,90 @@ fn addresses_agree_with_the_scalar_twin() {
             };
             agree(&text, &rows, &expected.unwrap());
         }
+    });
+}
+
+/// Templates of the same fields in other widths, of which some have only the first: those that all templates have are
+/// digits of one number.
+#[test]
+fn templates_of_other_widths_agree_with_the_scalar_twin() {
+    on_every_level(|| {
+        let (mut rng, mut joined) = (Rng(0x1b6), 0);
+        for round in 0..200 {
+            let (is_hex, fields) = (rng.below(2) == 0, 1 + rng.below(12));
+            let mut template = |fields: usize| {
+                let pieces = (0..fields).flat_map(|field| {
+                    let digits = 1 + rng.below(4) as u8;
+                    let number = match (is_hex, field) {
+                        (true, _) => Piece::Hex {
+                            digits,
+                            upper: false,
+                        },
+                        (false, 0) if round % 2 == 0 => Piece::Decimal,
+                        (false, _) => Piece::Fixed(digits),
+                    };
+                    [number, Piece::Literal(vec![b':'; rng.below(3)])]
+                });
+                pieces.collect::<Vec<_>>()
+            };
+            let mut templates = vec![template(fields), template(fields)];
+            if round % 3 == 0 {
+                templates.push(template(1 + fields / 2));
+            }
+            let slots_of = |pieces: &[Piece]| pieces.len() / 2;
+            let own = templates.iter();
+            let own = own.map(|pieces| (pieces.clone(), vec![0; slots_of(pieces)]));
+            let text = Text::new(&own.collect::<Vec<_>>()).unwrap();
+            let tiles = Tiles::new(&text.templates).unwrap();
+            joined += usize::from(tiles.conversions() < fields);
+            let others = BytesDict::new(&[0, 5, 5, 9], b"otherones").unwrap();
+            let mut left = ["other", "", "ones"].into_iter();
+            let (mut codes, mut expected) = (Vec::new(), Vec::new());
+            let mut slots: Vec<Vec<u64>> = vec![Vec::new(); fields];
+            for _ in 0..rng.below(300) {
+                let code = match rng.below(40) {
+                    0 => 0,
+                    _ => 1 + rng.below(templates.len()),
+                };
+                if code == 0 {
+                    let Some(other) = left.next() else { continue };
+                    expected.push(other.to_owned());
+                } else {
+                    let pieces = &templates[code - 1];
+                    // All ones, nines, and now and then more digits than are printed.
+                    let mut number = |piece: &Piece| {
+                        let most = match piece {
+                            Piece::Hex { digits, .. } => 1 << (4 * digits),
+                            Piece::Fixed(digits) => POWERS[usize::from(*digits)],
+                            Piece::Decimal => 10_000,
+                            _ => return None,
+                        };
+                        Some(
+                            match rng.below(if round % 4 == 0 { 400 } else { 400_000 }) {
+                                0 => most * 7 + 3,
+                                n if n % 4 == 0 => most - 1,
+                                _ => rng.next() % most,
+                            },
+                        )
+                    };
+                    let row: Vec<u64> = pieces.iter().filter_map(&mut number).collect();
+                    expected.push(scalar(pieces, &row).unwrap());
+                    row.iter()
+                        .zip(&mut slots)
+                        .for_each(|(value, slot)| slot.push(*value));
+                }
+                codes.push(code as u8);
+            }
+            let slots: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
+            let rows = TextRows {
+                codes: &codes,
+                slots: &slots,
+                others: &others,
+                first_other: 0,
+            };
+            agree(&text, &rows, &expected);
+        }
+        assert!(joined > 100, "{joined}");
     });
 }
 
