@@ -9,6 +9,8 @@ use crate::strings::inline::INLINE;
 pub(super) const MOST: usize = 128;
 /// Most columns of a template.
 pub(super) const MOST_OF_ONE: usize = 32;
+/// Most blocks of rows that have several templates.
+pub(super) const MOST_BLOCKS: usize = 8;
 /// Most conversions of numbers in as few digits as they need: of more, steps take less time.
 const MOST_VARIABLE: usize = 3;
 /// The byte of a control for which a shuffle gives 0.
@@ -177,7 +179,7 @@ pub(super) fn columns(template: &Template, conversions: &[Conversion]) -> Option
     Some(Columns {
         is_fixed: columns.iter().all(Column::is_fixed),
         lengths: lengths(&columns),
-        taken: (0..block.min(8)).fold(0, |taken, i| taken | 1 << (8 * i)),
+        taken: (0..block.min(MOST_BLOCKS)).fold(0, |taken, i| taken | 1 << (8 * i)),
         columns,
         blocks: block,
     })

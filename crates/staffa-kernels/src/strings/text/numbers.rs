@@ -328,7 +328,8 @@ impl Conversion {
             let mut more = [0; BLOCK];
             next_of(left, count, &mut more)?;
             fit &= slot.join(&mut more);
-            fit &= more.iter().fold(true, |fit, value| fit & (*value < power));
+            let largest = more.iter().fold(0, |largest, value| largest.max(*value));
+            fit &= largest < power;
             fit &= scale_and_add(&mut values, power, &more, slot.base.below(power));
         }
         match self.first.base {

@@ -8,7 +8,7 @@
 //! more than 16 digits) are printed step by step.
 
 use super::block::{BLOCK, Block};
-use super::columns::{Column, Columns, MOST, MOST_OF_ONE, Tile, columns, conversions};
+use super::columns::{Column, Columns, MOST, MOST_BLOCKS, MOST_OF_ONE, Tile, columns, conversions};
 use super::numbers::{Conversion, Stop};
 use super::template::{Template, TextRows, WIDE};
 use crate::strings::inline::{INLINE, inline_view};
@@ -251,9 +251,6 @@ impl Tiles {
         Some(())
     }
 }
-
-/// Most blocks of rows that have several templates.
-const MOST_BLOCKS: usize = 8;
 
 /// Of each of the first blocks, how many numbers rows have taken: a byte each, of one word, which stays in a register.
 #[derive(Clone, Copy, Default)]

@@ -84,7 +84,7 @@ fn find_in(sample: Strings<'_>, view: View) -> Result<(usize, Vec<Vec<Piece>>)> 
     }
     rows.sort_by_key(|(shape, _)| *shape);
     let least = (sample.len() / 100).max(2);
-    let mut found: Vec<(usize, Vec<Piece>)> = Vec::new();
+    let mut found = Vec::new();
     for rows in rows
         .chunk_by(|(a, _), (b, _)| a == b)
         .filter(|rows| rows.len() >= least)
@@ -92,30 +92,74 @@ fn find_in(sample: Strings<'_>, view: View) -> Result<(usize, Vec<Vec<Piece>>)> 
         let rows: Vec<Row<'_>> = rows.iter().map(|(_, row)| row.clone()).collect();
         resolve(&rows, least, &mut found)?;
     }
-    found.sort_by_key(|(rows, _)| std::cmp::Reverse(*rows));
+    found.sort_by_key(|template| std::cmp::Reverse(template.rows));
     found.truncate(MOST);
-    let covered = found.iter().map(|(rows, _)| rows).sum();
-    Ok((
-        covered,
-        found.into_iter().map(|(_, pieces)| pieces).collect(),
-    ))
+    share_bases(&mut found);
+    let covered = found.iter().map(|template| template.rows).sum();
+    let pieces = found.into_iter().map(|template| template.pieces);
+    Ok((covered, pieces.collect()))
+}
+
+/// The template of strings of one shape.
+struct Found {
+    /// How many strings of the sample have it.
+    rows: usize,
+    pieces: Vec<Piece>,
+    /// Of every piece the digits, where all of these strings have as many there.
+    widths: Vec<Option<u8>>,
+}
+
+impl Found {
+    /// The digits of the fields, and which pieces they are.
+    fn fields(&mut self) -> impl Iterator<Item = (&mut Piece, Option<u8>)> {
+        let pieces = self.pieces.iter_mut().zip(self.widths.iter().copied());
+        pieces.filter(|(piece, _)| !matches!(piece, Piece::Literal(_)))
+    }
+}
+
+/// Fields that are hexadecimal in one template are so in all that have as many digits there in all strings: `4` and
+/// `4c8` in addresses are numbers of one slot, which grow and are printed together.
+fn share_bases(found: &mut [Found]) {
+    for field in 0..TEXT_FIELDS {
+        let hex = found
+            .iter_mut()
+            .find_map(|template| match template.fields().nth(field)? {
+                (Piece::Hex { upper, .. }, _) => Some(*upper),
+                _ => None,
+            });
+        let Some(upper) = hex else { continue };
+        for template in found.iter_mut() {
+            if let Some((piece @ (Piece::Decimal | Piece::Fixed(_)), Some(digits))) =
+                template.fields().nth(field)
+                && usize::from(digits) <= HEX_DIGITS
+            {
+                *piece = Piece::Hex { digits, upper };
+            }
+        }
+    }
 }
 
 /// Appends the template of strings of one shape to `found`, or one per width of a field.
-fn resolve(rows: &[Row<'_>], least: usize, found: &mut Vec<(usize, Vec<Piece>)>) -> Result<()> {
+fn resolve(rows: &[Row<'_>], least: usize, found: &mut Vec<Found>) -> Result<()> {
     let Some(first) = rows.first().filter(|_| rows.len() >= least) else {
         return Ok(());
     };
-    let mut pieces = Vec::new();
+    let (mut pieces, mut widths) = (Vec::new(), Vec::new());
     for (i, (class, _)) in first.runs.iter().enumerate() {
         literal(&mut pieces, first.between(i)?);
+        widths.resize(pieces.len(), None);
         let fields = rows
             .iter()
             .map(|row| row.field(i))
             .collect::<Result<Vec<_>>>()?;
         match field(*class, &fields) {
             Field::Literal(bytes) => literal(&mut pieces, bytes),
-            Field::Pieces(field) => pieces.extend(field),
+            Field::Pieces(field) => {
+                let width = fields.first().map_or(0, |field| field.len());
+                let is_same = field.len() == 1 && fields.iter().all(|field| field.len() == width);
+                pieces.extend(field);
+                widths.resize(pieces.len(), u8::try_from(width).ok().filter(|_| is_same));
+            }
             Field::TooManyWords => return Ok(()),
             Field::Widths => {
                 let mut widths: BTreeMap<usize, Vec<Row<'_>>> = BTreeMap::new();
@@ -133,7 +177,12 @@ fn resolve(rows: &[Row<'_>], least: usize, found: &mut Vec<(usize, Vec<Piece>)>)
         .iter()
         .filter(|piece| !matches!(piece, Piece::Literal(_)));
     if fields.count() <= TEXT_FIELDS {
-        found.push((rows.len(), pieces));
+        widths.resize(pieces.len(), None);
+        found.push(Found {
+            rows: rows.len(),
+            pieces,
+            widths,
+        });
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Strings that are numbers, strings that are not, and the example of the format.
 
+use staffa_kernels::Piece;
+
 use super::*;
 use crate::testing::conformance::{holds, strings_of, tree};
 
@@ -115,4 +117,43 @@ fn the_example_of_the_format_decodes() {
     let node = "11 37 03 0d 01 04 00 01 24 03 00 00 01 2e 02 02 33 \
                 02 01 03 02 01 05 01 07 01 01 2d 02 03 02 05 10 38 f9 f3 11";
     assert_eq!(strings_of(node, 3), ["$1,250.50", "-", "$90.05"]);
+}
+
+/// Groups of digits alone, in addresses of which others have letters there.
+#[test]
+fn fields_are_hexadecimal_where_other_templates_have_letters() {
+    let shapes: [Row; 3] = [
+        |i| format!("2001:{}:{:x}::", 1 + i % 9, 0x100 + i * 13 % 0xe00),
+        |i| format!("2001:{:x}:{:x}::", 0x100 + i * 7 % 0xe00, 0x1000 + i),
+        |i| format!("2001:{:x}::", 0x1000 + i * 17 % 0xe000),
+    ];
+    let templates = |row: &dyn Fn(u64) -> String| {
+        let strings: Vec<_> = (0..600).map(row).collect();
+        let strings: StringsBuf = strings.iter().map(String::as_bytes).collect();
+        templates::find(strings.as_strings()).unwrap()
+    };
+    let found = templates(&|i| shapes.iter().cycle().nth(i as usize % 3).unwrap()(i));
+    let fields = found.iter().map(|pieces| {
+        let fields = pieces.iter();
+        let fields = fields.filter(|piece| !matches!(piece, Piece::Literal(_)));
+        fields.cloned().collect::<Vec<_>>()
+    });
+    let fields: Vec<_> = fields.collect();
+    let hex = |digits| Piece::Hex {
+        digits,
+        upper: false,
+    };
+    for [second, third] in [[hex(1), hex(3)], [hex(3), hex(4)]] {
+        assert!(
+            fields.contains(&vec![Piece::Decimal, second, third]),
+            "{fields:?}"
+        );
+    }
+    // Numbers of several widths stay decimal: they have one template.
+    let found = templates(&|i| match i % 2 {
+        0 => format!("{i} {:x}", 0xa000 + i),
+        _ => format!("{:x} {:x}", 0xabc_000 + i, 0xa000 + i),
+    });
+    let first = |pieces: &Vec<Piece>| pieces.first() == Some(&Piece::Decimal);
+    assert!(found.iter().any(first), "{found:?}");
 }

@@ -338,7 +338,7 @@ fn addresses_agree_with_the_scalar_twin() {
                 1 if place == 0 => Piece::Fixed(3),
                 _ => Piece::Decimal,
             };
-            let fields = [0, 1, 2, 3].map(|place| field(place));
+            let fields = [0, 1, 2, 3].map(&mut field);
             let pieces = fields.into_iter().zip(between);
             let pieces: Vec<Piece> = pieces
                 .flat_map(|(field, len)| [field, literal(len)])
