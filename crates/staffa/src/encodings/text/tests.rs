@@ -151,9 +151,9 @@ fn fields_are_hexadecimal_where_other_templates_have_letters() {
     }
     // Numbers of several widths stay decimal: they have one template.
     let found = templates(&|i| match i % 2 {
-        0 => format!("{i} {:x}", 0xa000 + i),
-        _ => format!("{:x} {:x}", 0xabc_000 + i, 0xa000 + i),
+        0 => format!("n:{}", 10 + i),
+        _ => format!("h:{:x}", 0xabc_000 + i),
     });
-    let first = |pieces: &Vec<Piece>| pieces.first() == Some(&Piece::Decimal);
-    assert!(found.iter().any(first), "{found:?}");
+    let is_decimal = |pieces: &Vec<Piece>| pieces.last() == Some(&Piece::Decimal);
+    assert!(found.iter().any(is_decimal), "{found:?}");
 }
