@@ -9,8 +9,8 @@ use crate::strings::inline::INLINE;
 pub(super) const MOST: usize = 128;
 /// Most columns of a template.
 pub(super) const MOST_OF_ONE: usize = 32;
-/// Most blocks of rows that have several templates.
-pub(super) const MOST_BLOCKS: usize = 8;
+/// Most blocks of rows that have several templates; a writer gives a row at most 13 slots.
+pub(super) const MOST_BLOCKS: usize = 16;
 /// Most conversions of numbers in as few digits as they need: of more, steps take less time.
 const MOST_VARIABLE: usize = 3;
 /// The byte of a control for which a shuffle gives 0.
@@ -49,7 +49,7 @@ pub(super) struct Columns {
     /// Of how many blocks they are.
     pub(super) blocks: usize,
     /// A byte for each of the first blocks: 1 where a row takes a number of it.
-    pub(super) taken: u64,
+    pub(super) taken: [u64; 2],
     /// Whether the rows of every column have the same tile.
     pub(super) is_fixed: bool,
     /// The bytes of a row by the number of its digits, less one; `None` where these are in several blocks, or there
@@ -179,10 +179,19 @@ pub(super) fn columns(template: &Template, conversions: &[Conversion]) -> Option
     Some(Columns {
         is_fixed: columns.iter().all(Column::is_fixed),
         lengths: lengths(&columns),
-        taken: (0..block.min(MOST_BLOCKS)).fold(0, |taken, i| taken | 1 << (8 * i)),
+        taken: taken(block),
         columns,
         blocks: block,
     })
+}
+
+/// A byte for each of the first blocks, of two words: 1 in so many.
+fn taken(blocks: usize) -> [u64; 2] {
+    let mut words = [0; 2];
+    for block in 0..blocks.min(MOST_BLOCKS) {
+        words[block / 8] |= 1 << (8 * (block % 8));
+    }
+    words
 }
 
 /// The bytes of a row by the number of its digits, less one; `None` where its columns are of several blocks, or

@@ -4,6 +4,9 @@
 use super::block::{BLOCK, Block, DIGITS, SIXTEEN};
 use super::template::{Radix, Step, Template};
 
+/// Digits that are kept for a first field of any length where slots join it: with more, no row is printed by tiles.
+const FIRST: u8 = 4;
+
 /// What the digits of a number are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Base {
@@ -20,7 +23,7 @@ impl Base {
         }
     }
 
-    /// The first number that has more than 16 digits with those of a power behind it.
+    /// The first number that has more than 16 digits with those of a power, which is not 1, behind it.
     fn below(self, power: u64) -> u64 {
         match self {
             Self::Ten => SIXTEEN / power.max(1),
@@ -218,7 +221,7 @@ impl SlotNumbers {
         for field in &self.joined {
             divide_small(&mut first, field, &mut whole);
         }
-        let (mut all, below) = (0, SIXTEEN / self.scale.max(1));
+        let (mut all, below) = (0, self.base.below(self.scale));
         for ((value, first), whole) in values.iter_mut().zip(first).zip(whole) {
             *value = u64::from(first) * self.scale + u64::from(whole);
             all |= first;
@@ -268,7 +271,7 @@ pub(super) struct Conversion {
     first: SlotNumbers,
     /// Those behind it, and the digits kept for each.
     behind: Vec<(SlotNumbers, u8)>,
-    /// Digits of the slots, 1 for a first field of any length.
+    /// Most digits of the slots, 1 for a first field of any length.
     digits: u8,
     /// Whether the first field has any length, so that the digits of each row count.
     is_variable: bool,
@@ -288,7 +291,8 @@ impl Conversion {
     /// Takes another slot, of fixed width; `false` where the digits would be too many, or of another base.
     pub(super) fn push(&mut self, slot: &SlotNumbers, width: u8) -> bool {
         let digits = self.digits.saturating_add(width);
-        let joins = digits <= DIGITS as u8 && slot.base == self.first.base;
+        let room = DIGITS as u8 - if self.is_variable { FIRST - 1 } else { 0 };
+        let joins = digits <= room && slot.base == self.first.base;
         if joins {
             self.behind.push((slot.clone(), width));
             self.digits = digits;

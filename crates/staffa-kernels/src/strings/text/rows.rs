@@ -90,11 +90,9 @@ impl Text {
         if rows.codes.len() < FEW || rows.codes.len() != places {
             return None;
         }
-        let short = self.short.get_or_init(|| Short::new(template));
-        let is_whole = rows.codes.iter().all(|code| *code == 1);
+        let short = self.short.get_or_init(|| Short::new(template)).as_ref();
         short
-            .as_ref()
-            .filter(|_| is_whole)
+            .filter(|_| rows.codes.iter().all(|code| *code == 1))
             .map(|short| (template, short))
     }
 
@@ -179,13 +177,14 @@ unsafe fn print_wide(
 ) -> Option<usize> {
     // SAFETY: the caller promises AVX2 or NEON.
     let put = |digits: &_, tile: &_, place: &mut _| unsafe { put_tile(digits, tile, place) };
-    if let Some(tiles) = text.tiles(rows, lengths.len()) {
-        match tiles.print(rows, lengths, out, put) {
+    if let Some((template, short)) = text.short(rows, lengths.len()) {
+        match short.print(template, rows, lengths, out, put) {
             Err(Stop::Unfit) => {}
             printed => return printed.ok(),
         }
-    } else if let Some((template, short)) = text.short(rows, lengths.len()) {
-        match short.print(template, rows, lengths, out, put) {
+    }
+    if let Some(tiles) = text.tiles(rows, lengths.len()) {
+        match tiles.print(rows, lengths, out, put) {
             Err(Stop::Unfit) => {}
             printed => return printed.ok(),
         }

@@ -23,14 +23,22 @@ pub(super) struct Short {
 }
 
 impl Short {
-    /// `None` for a template of other fields, and where a row may need more than a tile.
+    /// `None` for a template of other fields, where a row may need more than a tile, and where only the first field has
+    /// as many digits as it needs: tiles of all templates print those out of one register.
     pub(super) fn new(template: &Template) -> Option<Self> {
         let is_short = |step: &Step| match step {
             Step::Decimal | Step::Literal(..) => true,
             Step::Fixed(digits) => usize::from(*digits) <= DIGITS,
             _ => false,
         };
-        if template.radices.len() != FIELDS || !template.steps.iter().all(is_short) {
+        let fields = template
+            .steps
+            .iter()
+            .filter(|step| !matches!(step, Step::Literal(..)));
+        let mut behind = fields.skip(1);
+        let is_variable = behind.any(|step| matches!(step, Step::Decimal));
+        if template.radices.len() != FIELDS || !is_variable || !template.steps.iter().all(is_short)
+        {
             return None;
         }
         let mut tiles = Box::new([Tile::default(); TILES]);

@@ -252,21 +252,29 @@ impl Tiles {
     }
 }
 
-/// Of each of the first blocks, how many numbers rows have taken: a byte each, of one word, which stays in a register.
+/// Of each of the first blocks, how many numbers rows have taken: a byte each, of two words, which stay in registers.
 #[derive(Clone, Copy, Default)]
-struct Places(u64);
+struct Places([u64; 2]);
 
 impl Places {
     /// The numbers taken of a block, at most 64; `None` behind the first blocks.
     #[inline(always)]
     fn of(self, block: usize) -> Option<usize> {
-        (block < MOST_BLOCKS).then(|| (self.0 >> (8 * block)) as usize & 0xff)
+        let [first, second] = self.0;
+        let word = if block < MOST_BLOCKS / 2 {
+            first
+        } else {
+            second
+        };
+        (block < MOST_BLOCKS).then_some((word >> (8 * block % 64)) as usize & 0xff)
     }
 
     /// Takes one of each of the blocks that a row has numbers of.
     #[inline(always)]
-    fn advance(&mut self, taken: u64) {
-        self.0 = self.0.wrapping_add(taken);
+    fn advance(&mut self, taken: [u64; 2]) {
+        for (word, taken) in self.0.iter_mut().zip(taken) {
+            *word = word.wrapping_add(taken);
+        }
     }
 }
 

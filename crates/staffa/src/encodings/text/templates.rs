@@ -24,6 +24,8 @@ const MOST_WORDS: usize = 255;
 const DIGITS: usize = 18;
 /// Hexadecimal digits that a field may have.
 const HEX_DIGITS: usize = 16;
+/// Digits of a group of an address, at most.
+const GROUP: u8 = 4;
 
 /// A string and its runs.
 #[derive(Debug, Clone)]
@@ -110,28 +112,40 @@ struct Found {
 }
 
 impl Found {
-    /// The digits of the fields, and which pieces they are.
-    fn fields(&mut self) -> impl Iterator<Item = (&mut Piece, Option<u8>)> {
-        let pieces = self.pieces.iter_mut().zip(self.widths.iter().copied());
-        pieces.filter(|(piece, _)| !matches!(piece, Piece::Literal(_)))
+    /// Where a field is among the pieces, and the bytes before and behind it.
+    fn place(&self, field: usize) -> Option<(usize, [Option<u8>; 2])> {
+        let pieces = self.pieces.iter().enumerate();
+        let mut fields = pieces.filter(|(_, piece)| !matches!(piece, Piece::Literal(_)));
+        let (at, _) = fields.nth(field)?;
+        let literal = |at: Option<usize>| match self.pieces.get(at?)? {
+            Piece::Literal(bytes) => Some(bytes.as_slice()),
+            _ => None,
+        };
+        let before = literal(at.checked_sub(1)).and_then(|bytes| bytes.last());
+        let behind = literal(Some(at + 1)).and_then(|bytes| bytes.first());
+        Some((at, [before.copied(), behind.copied()]))
     }
 }
 
-/// Fields that are hexadecimal in one template are so in all that have as many digits there in all strings: `4` and
-/// `4c8` in addresses are numbers of one slot, which grow and are printed together.
+/// Short fields that are hexadecimal in one template are so in others, between the same bytes, where the sample has one
+/// width: `4` and `4c8` in addresses are numbers of one slot, which grow and are printed together. Longer numbers stay
+/// decimal: they take a sixth less.
 fn share_bases(found: &mut [Found]) {
     for field in 0..TEXT_FIELDS {
-        let hex = found
-            .iter_mut()
-            .find_map(|template| match template.fields().nth(field)? {
-                (Piece::Hex { upper, .. }, _) => Some(*upper),
+        let hex = found.iter().find_map(|template| {
+            let (at, around) = template.place(field)?;
+            match template.pieces.get(at)? {
+                Piece::Hex { digits, upper } if *digits <= GROUP => Some((*upper, around)),
                 _ => None,
-            });
-        let Some(upper) = hex else { continue };
+            }
+        });
+        let Some((upper, around)) = hex else { continue };
         for template in found.iter_mut() {
-            if let Some((piece @ (Piece::Decimal | Piece::Fixed(_)), Some(digits))) =
-                template.fields().nth(field)
-                && usize::from(digits) <= HEX_DIGITS
+            if let Some((at, own)) = template.place(field)
+                && own == around
+                && let Some(digits @ ..=GROUP) = template.widths.get(at).copied().flatten()
+                && let Some(piece @ (Piece::Decimal | Piece::Fixed(_))) =
+                    template.pieces.get_mut(at)
             {
                 *piece = Piece::Hex { digits, upper };
             }

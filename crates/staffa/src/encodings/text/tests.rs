@@ -149,11 +149,18 @@ fn fields_are_hexadecimal_where_other_templates_have_letters() {
             "{fields:?}"
         );
     }
-    // Numbers of several widths stay decimal: they have one template.
-    let found = templates(&|i| match i % 2 {
-        0 => format!("n:{}", 10 + i),
-        _ => format!("h:{:x}", 0xabc_000 + i),
-    });
-    let is_decimal = |pieces: &Vec<Piece>| pieces.last() == Some(&Piece::Decimal);
-    assert!(found.iter().any(is_decimal), "{found:?}");
+    // Numbers of several widths stay decimal: they have one template. So do long ones, and those between other bytes.
+    let others: [Row; 3] = [
+        |i| format!("n:{}", 10 + i),
+        |i| format!("n:{}", 100_000 + 3 * i),
+        |i| format!("n:{};", 1000 + i),
+    ];
+    for numbers in others {
+        let found = templates(&|i| match i % 2 {
+            0 => numbers(i),
+            _ => format!("h:{:x}", 0xa000 + i),
+        });
+        let is = |expected: Piece| found.iter().any(|pieces| pieces.contains(&expected));
+        assert!(is(Piece::Decimal) && is(hex(4)), "{found:?}");
+    }
 }
