@@ -14,6 +14,44 @@ pub(super) const DIGITS: usize = 16;
 pub(super) const EIGHT: u64 = 100_000_000;
 pub(super) const SIXTEEN: u64 = EIGHT * EIGHT;
 
+/// Most blocks of rows that have several templates; a writer gives a row at most 13 slots.
+pub(super) const MOST_BLOCKS: usize = 16;
+
+/// Of each of the first blocks, how many numbers rows have taken: a byte each, of two words, which stay in registers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Places([u64; 2]);
+
+impl Places {
+    /// One number of each of the first `count` blocks.
+    pub(super) fn one_of(count: usize) -> Self {
+        let word = |first| {
+            let blocks = (first..count.min(first + MOST_BLOCKS / 2)).map(|block| block - first);
+            blocks.fold(0, |word, block| word | 1 << (8 * block))
+        };
+        Self([0, MOST_BLOCKS / 2].map(word))
+    }
+
+    /// The numbers taken of a block, at most 64; `None` behind the first blocks.
+    #[inline(always)]
+    pub(super) fn of(self, block: usize) -> Option<usize> {
+        let [first, second] = self.0;
+        let word = if block < MOST_BLOCKS / 2 {
+            first
+        } else {
+            second
+        };
+        (block < MOST_BLOCKS).then_some((word >> (8 * block % 64)) as usize & 0xff)
+    }
+
+    /// Takes what a row takes.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, by: Self) {
+        for (word, taken) in self.0.iter_mut().zip(by.0) {
+            *word = word.wrapping_add(taken);
+        }
+    }
+}
+
 /// The digits of up to 64 numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Block {

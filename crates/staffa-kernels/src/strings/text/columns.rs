@@ -1,6 +1,6 @@
 //! What tiles make of templates: columns, with a tile for each number of digits.
 
-use super::block::{Block, DIGITS};
+use super::block::{Block, DIGITS, Places};
 use super::numbers::{Conversion, SlotNumbers};
 use super::template::{Step, Template, WIDE};
 use crate::strings::inline::INLINE;
@@ -9,8 +9,6 @@ use crate::strings::inline::INLINE;
 pub(super) const MOST: usize = 128;
 /// Most columns of a template.
 pub(super) const MOST_OF_ONE: usize = 32;
-/// Most blocks of rows that have several templates; a writer gives a row at most 13 slots.
-pub(super) const MOST_BLOCKS: usize = 16;
 /// Most conversions of numbers in as few digits as they need: of more, steps take less time.
 const MOST_VARIABLE: usize = 3;
 /// The byte of a control for which a shuffle gives 0.
@@ -48,8 +46,8 @@ pub(super) struct Columns {
     pub(super) columns: Vec<Column>,
     /// Of how many blocks they are.
     pub(super) blocks: usize,
-    /// A byte for each of the first blocks: 1 where a row takes a number of it.
-    pub(super) taken: [u64; 2],
+    /// What a row takes of them.
+    pub(super) taken: Places,
     /// Whether the rows of every column have the same tile.
     pub(super) is_fixed: bool,
     /// The bytes of a row by the number of its digits, less one; `None` where these are in several blocks, or there
@@ -159,7 +157,7 @@ pub(super) fn columns(template: &Template, conversions: &[Conversion]) -> Option
         let is_last = slot == template.slots.len();
         let mut taken = 0;
         for step in steps {
-            let is_field = is_field(step);
+            let is_field = step.is_field();
             if field == *end && (is_field || !is_last) {
                 break;
             }
@@ -179,19 +177,10 @@ pub(super) fn columns(template: &Template, conversions: &[Conversion]) -> Option
     Some(Columns {
         is_fixed: columns.iter().all(Column::is_fixed),
         lengths: lengths(&columns),
-        taken: taken(block),
+        taken: Places::one_of(block),
         columns,
         blocks: block,
     })
-}
-
-/// A byte for each of the first blocks, of two words: 1 in so many.
-fn taken(blocks: usize) -> [u64; 2] {
-    let mut words = [0; 2];
-    for block in 0..blocks.min(MOST_BLOCKS) {
-        words[block / 8] |= 1 << (8 * (block % 8));
-    }
-    words
 }
 
 /// The bytes of a row by the number of its digits, less one; `None` where its columns are of several blocks, or
@@ -264,7 +253,7 @@ impl Tile {
 
 /// The bytes of a block of which a row needs `count` digits, if its first field has as many as it needs.
 fn bytes(steps: &[Step], slots: &[(usize, u8)], count: u8) -> Option<Vec<Byte>> {
-    let mut fields = steps.iter().filter(|step| is_field(step));
+    let mut fields = steps.iter().filter(|step| step.is_field());
     // Of every field, the place of its first digit, and how many it has.
     let mut places = Vec::new();
     for (i, (of_slot, behind)) in slots.iter().enumerate() {
@@ -298,8 +287,4 @@ fn bytes(steps: &[Step], slots: &[(usize, u8)], count: u8) -> Option<Vec<Byte>> 
         }
     }
     Some(out)
-}
-
-fn is_field(step: &Step) -> bool {
-    !matches!(step, Step::Literal(..))
 }

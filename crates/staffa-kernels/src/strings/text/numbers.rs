@@ -368,7 +368,7 @@ impl Template {
     pub(super) fn slot_fields(&self) -> impl Iterator<Item = Vec<(&Step, Radix)>> + '_ {
         let fields = self.steps.iter();
         let mut fields = fields
-            .filter(|step| !matches!(step, Step::Literal(..)))
+            .filter(|step| step.is_field())
             .zip(self.radices.iter().copied());
         let slots = self.slots.iter();
         slots.map(move |(first, end)| fields.by_ref().take(end - first).collect())

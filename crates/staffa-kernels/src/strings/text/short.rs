@@ -31,10 +31,7 @@ impl Short {
             Step::Fixed(digits) => usize::from(*digits) <= DIGITS,
             _ => false,
         };
-        let fields = template
-            .steps
-            .iter()
-            .filter(|step| !matches!(step, Step::Literal(..)));
+        let fields = template.steps.iter().filter(|step| step.is_field());
         let mut behind = fields.skip(1);
         let is_variable = behind.any(|step| matches!(step, Step::Decimal));
         if template.radices.len() != FIELDS || !is_variable || !template.steps.iter().all(is_short)

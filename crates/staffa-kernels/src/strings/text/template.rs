@@ -86,6 +86,11 @@ impl Step {
 }
 
 impl Step {
+    /// Whether it prints a number, and not a literal.
+    pub(super) fn is_field(&self) -> bool {
+        !matches!(self, Self::Literal(..))
+    }
+
     /// The digits of a field of fixed width.
     pub(super) fn digits(&self) -> Option<u8> {
         match self {

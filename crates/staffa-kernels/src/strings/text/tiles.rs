@@ -7,8 +7,8 @@
 //! template nor number of digits needs a branch. Rows that tiles do not print (words, numbers of
 //! more than 16 digits) are printed step by step.
 
-use super::block::{BLOCK, Block};
-use super::columns::{Column, Columns, MOST, MOST_BLOCKS, MOST_OF_ONE, Tile, columns, conversions};
+use super::block::{BLOCK, Block, Places};
+use super::columns::{Column, Columns, MOST, MOST_OF_ONE, Tile, columns, conversions};
 use super::numbers::{Conversion, Stop};
 use super::template::{Template, TextRows, WIDE};
 use crate::strings::inline::{INLINE, inline_view};
@@ -249,32 +249,6 @@ impl Tiles {
             *length = (output.at - start) as u32;
         }
         Some(())
-    }
-}
-
-/// Of each of the first blocks, how many numbers rows have taken: a byte each, of two words, which stay in registers.
-#[derive(Clone, Copy, Default)]
-struct Places([u64; 2]);
-
-impl Places {
-    /// The numbers taken of a block, at most 64; `None` behind the first blocks.
-    #[inline(always)]
-    fn of(self, block: usize) -> Option<usize> {
-        let [first, second] = self.0;
-        let word = if block < MOST_BLOCKS / 2 {
-            first
-        } else {
-            second
-        };
-        (block < MOST_BLOCKS).then_some((word >> (8 * block % 64)) as usize & 0xff)
-    }
-
-    /// Takes one of each of the blocks that a row has numbers of.
-    #[inline(always)]
-    fn advance(&mut self, taken: [u64; 2]) {
-        for (word, taken) in self.0.iter_mut().zip(taken) {
-            *word = word.wrapping_add(taken);
-        }
     }
 }
 
