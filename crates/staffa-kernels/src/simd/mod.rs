@@ -18,6 +18,7 @@
 //! positions     positions of set bits
 //! range         values to bits: which lie in a range or in a set
 //! stats         minimum and maximum, changes, bit widths
+//! count         values equal to another or below it
 //! sum           sums of values, runs and packed values
 //! non_temporal  stores past the caches
 //! ```
@@ -32,6 +33,7 @@ mod avx512;
 mod bitpack;
 mod bits;
 mod byte_set;
+mod count;
 mod decimal;
 pub(crate) mod dispatch;
 mod escape;
@@ -56,6 +58,7 @@ pub use bitpack::{
 };
 pub use bits::{gather_bits, scatter_bits};
 pub use byte_set::ByteSet;
+pub use count::{count_codes, count_equal, last_below};
 pub use decimal::{decimals_f32, decimals_f64, unpack_decimals_f32, unpack_decimals_f64};
 pub use dispatch::{Level, level, lower_level};
 pub use escape::{replace_escapes, replace_marked};

@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use staffa_kernels::replace_escapes;
+use staffa_kernels::{count_equal, replace_escapes};
 
 use super::frame_of_reference;
 use super::prelude::*;
@@ -341,7 +341,7 @@ impl<T: Integer> Escaped<'_, T> {
                 let upto = values
                     .get(next..=i)
                     .ok_or_else(|| no_row(*row, self.len()))?;
-                number += upto.iter().filter(|value| **value == self.escape).count();
+                number += count_equal(upto, self.escape);
                 if upto.last() == Some(&self.escape) {
                     corrupt_if!(
                         number > end,

@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use staffa_kernels::{BytesDict, Piece, PoolVec, Text as Printer, TextRows, ViewStrings};
+use staffa_kernels::{
+    BytesDict, Piece, PoolVec, Text as Printer, TextRows, ViewStrings, count_codes,
+};
 
 use super::super::prelude::*;
 use crate::decode::{Appended, BytesDecoder, StringVector, by_vector, no_row};
@@ -58,45 +60,37 @@ fn word(cursor: &mut Cursor<'_>) -> Result<Vec<u8>> {
 }
 
 /// Counts before every vector, and at the end: of strings that no template prints (code 0), then of
-/// the numbers of each slot; `slots` has the number of slots of each template.
+/// the numbers of each slot; `slots` has the number of slots of each code.
 fn starts(codes: &[u8], slots: &[usize], counts: usize) -> Result<Vec<Vec<u32>>> {
-    let mut sums = vec![0u32; counts];
+    let mut sums = vec![0; counts];
     let mut starts = Vec::with_capacity(codes.len().div_ceil(VECTOR) + 1);
-    let add = |sums: &mut Vec<u32>, code: usize, rows: u32| {
-        let counted = match code.checked_sub(1).map(|template| slots.get(template)) {
-            None => sums.get_mut(..1),
-            Some(Some(slots)) => sums.get_mut(1..=*slots),
-            Some(None) => {
-                let most = slots.len();
-                return Err(Error::corrupt(format!(
-                    "codes of at most {most} expected, found {code}"
-                )));
-            }
-        };
-        let counted = counted.ok_or_else(no_numbers)?;
-        counted.iter_mut().for_each(|sum| *sum += rows);
-        Ok(())
-    };
+    let mut rows = vec![0; slots.len()];
     for vector in codes.chunks(VECTOR) {
         starts.push(sums.clone());
-        match vector {
-            // Without a branch for each code, which takes as long as printing a date.
-            [first, ..] if vector.iter().fold(0, |other, code| other | (code ^ first)) == 0 => {
-                add(&mut sums, usize::from(*first), vector.len() as u32)?;
-            }
-            _ => {
-                let mut rows = [0u32; 256];
-                vector
-                    .iter()
-                    .for_each(|code| *entry_mut(&mut rows, *code) += 1);
-                for (code, rows) in (0..).zip(rows).filter(|(_, rows)| *rows > 0) {
-                    add(&mut sums, code, rows)?;
-                }
-            }
+        rows.fill(0);
+        if !count_codes(vector, &mut rows) {
+            let (most, found) = (slots.len().saturating_sub(1), vector.iter().max());
+            let found = found.copied().unwrap_or(0);
+            return Err(Error::corrupt(format!(
+                "codes of at most {most} expected, found {found}"
+            )));
         }
+        add(&mut sums, &rows, slots)?;
     }
     starts.push(sums);
     Ok(starts)
+}
+
+/// Adds the rows of each code to the count of other strings, or to that of the numbers of each slot.
+fn add(sums: &mut [u32], rows: &[u32], slots: &[usize]) -> Result<()> {
+    let (others, numbers) = sums.split_first_mut().ok_or_else(no_numbers)?;
+    let (first, rows) = rows.split_first().ok_or_else(no_numbers)?;
+    *others += first;
+    for (rows, slots) in rows.iter().zip(slots.get(1..).unwrap_or_default()) {
+        let numbers = numbers.get_mut(..*slots).ok_or_else(no_numbers)?;
+        numbers.iter_mut().for_each(|sum| *sum += rows);
+    }
+    Ok(())
 }
 
 /// The numbers of a slot.
@@ -188,13 +182,12 @@ impl<'a> Rows<'a> {
         // A field of two bytes takes some 120 prepared for printing, a word of one byte some 60.
         cx.budget.count_beside(64 * node.payload.len() as u64);
         let printer = read(node)?;
-        let slots: Vec<usize> = printer.slots().collect();
-        let counted = std::iter::once(0).chain(printer.slots()).collect();
-        let children = 2 + slots.iter().max().copied().unwrap_or(0);
+        let counted: Vec<usize> = std::iter::once(0).chain(printer.slots()).collect();
+        let children = 2 + counted.iter().max().copied().unwrap_or(0);
         node.expect_children(children)?;
         let codes = node.child(0, "codes", PhysicalType::U8, node.len)?;
         let codes = cx.all_words::<u8>(codes, "codes")?;
-        let starts = starts(&codes, &slots, children - 1)?;
+        let starts = starts(&codes, &counted, children - 1)?;
         let bytes = starts.len() * (children - 1) * 4;
         cx.budget.count_beside(bytes as u64);
         let counts = starts.last().map_or(&[][..], Vec::as_slice);
@@ -336,9 +329,8 @@ impl Rows<'_> {
         let mut next = 0;
         for row in rows {
             let i = *row as usize % VECTOR;
-            for before in codes.get(next..i).ok_or_else(|| missing(row))? {
-                self.count(*before, &mut counts)?;
-            }
+            let before = codes.get(next..i).ok_or_else(|| missing(row))?;
+            self.count(before, &mut counts)?;
             let code = *codes.get(i).ok_or_else(|| missing(row))?;
             let (other, numbers) = counts.split_first().ok_or_else(no_numbers)?;
             if code == 0 {
@@ -349,18 +341,29 @@ impl Rows<'_> {
                 let numbers = numbers.get(..slots).ok_or_else(no_numbers)?;
                 picked.push(code, numbers.iter().copied());
             }
-            self.count(code, &mut counts)?;
-            next = i + 1;
+            next = i;
         }
         Ok(())
     }
 
-    /// Counts a row: an other string, or a number of each slot of its template.
-    fn count(&self, code: u8, counts: &mut [u32]) -> Result<()> {
-        let slots = *self.counted.get(usize::from(code)).ok_or_else(no_numbers)?;
-        let counted = if code == 0 { 0..1 } else { 1..slots + 1 };
-        let sums = counts.get_mut(counted).ok_or_else(no_numbers)?;
-        sums.iter_mut().for_each(|sum| *sum += 1);
+    /// Counts the other strings, and the numbers of each slot, of rows with these codes.
+    fn count(&self, codes: &[u8], counts: &mut [u32]) -> Result<()> {
+        if codes.len() > AT_ONCE {
+            let mut rows = vec![0; self.counted.len()];
+            if !count_codes(codes, &mut rows) {
+                return Err(no_numbers());
+            }
+            return add(counts, &rows, &self.counted);
+        }
+        for code in codes {
+            let slots = *self
+                .counted
+                .get(usize::from(*code))
+                .ok_or_else(no_numbers)?;
+            let counted = if *code == 0 { 0..1 } else { 1..slots + 1 };
+            let sums = counts.get_mut(counted).ok_or_else(no_numbers)?;
+            sums.iter_mut().for_each(|sum| *sum += 1);
+        }
         Ok(())
     }
 
@@ -390,6 +393,9 @@ impl Rows<'_> {
         })
     }
 }
+
+/// Codes up to which counting one by one takes less.
+const AT_ONCE: usize = 16;
 
 /// Rows to print.
 struct Picked {
