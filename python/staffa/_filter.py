@@ -132,8 +132,7 @@ def _translated(translation: _Translation) -> tuple[pa.Schema, Predicate | None,
     columns = file.empty(searched(translation._key[0]))
     stored = columns.to_pyarrow().schema
     comparable = columns.comparable(list(range(len(stored)))).to_pyarrow().schema
-    same = {field.name for field, other in zip(comparable, stored, strict=True) if field.type == other.type}
-    return comparable, *translate(translation._expression, comparable, same)
+    return comparable, *translate(translation._expression, comparable, set(comparable.names))
 
 
 def check_expression(argument: str, expression: Any) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from staffa._pushdown import TYPES, is_microseconds, is_text
+from staffa._pushdown import is_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,7 +107,7 @@ class _Reader:
             return self._boolean(name, options, inputs)
         _expect(group == "StringExpr" and name in _TEXT_TESTS and options in (None, {"literal": True, "strict": False}))
         field = self._field(inputs[0])
-        _expect(is_text(field.type))
+        _expect(_is_text(field.type))
         return _TEXT_TESTS[name](pc.field(field.name), self._literal(inputs[1], field).as_py())
 
     def _boolean(self, name: str, options: Any, inputs: list[Any]) -> pc.Expression:
@@ -126,7 +126,7 @@ class _Reader:
         _expect(name == "IsIn" and options == {"nulls_equal": False})
         # Polars compares floats by its own order, and decimals with those of other scales, which are no values here.
         _expect(not pa.types.is_floating(field.type) and not pa.types.is_decimal(field.type))
-        values = _listed(inputs[1]).drop_null().cast(field.type)
+        values = _listed(inputs[1]).drop_null().cast(_compared(field.type))
         _expect(0 < len(values) <= _LONGEST_LIST)
         # Not `isin`, which is false for NULL; Polars returns NULL.
         return reduce(operator.or_, [column == value for value in values])
@@ -143,7 +143,7 @@ class _Reader:
 
     def _field(self, tree: Any) -> pa.Field:
         field = self._schema.field(tree["Column"])
-        _expect(any(is_type(field.type) for is_type in TYPES))
+        _expect(any(is_type(field.type) for is_type in _TYPES))
         return field
 
     def _literal(self, tree: Any, field: pa.Field) -> pa.Scalar:
@@ -181,7 +181,7 @@ def _expect(known: bool) -> None:
 
 
 def _of_type(value: Any, data_type: pa.DataType) -> pa.Scalar:
-    return pa.scalar(value, data_type)
+    return pa.scalar(value, _compared(data_type))
 
 
 def _date(days: int, data_type: pa.DataType) -> pa.Scalar:
@@ -190,7 +190,7 @@ def _date(days: int, data_type: pa.DataType) -> pa.Scalar:
 
 def _moment(written: list[Any], data_type: pa.DataType) -> pa.Scalar:
     value, unit, zone = written
-    _expect(unit == "Microseconds" and (zone and zone["inner"]) == data_type.tz)
+    _expect(_UNITS[unit] == data_type.unit and (zone and zone["inner"]) == data_type.tz)
     return pa.scalar(value, pa.int64()).cast(data_type)
 
 
@@ -199,6 +199,27 @@ def _integers() -> dict[str, tuple[Callable[[pa.DataType], bool], Callable[[Any,
     return {name: (pa.type_for_alias(alias).equals, _of_type) for name, alias in types.items()}
 
 
+def _is_text(data_type: pa.DataType) -> bool:
+    return is_text(data_type) or pa.types.is_string_view(data_type)
+
+
+def _compared(data_type: pa.DataType) -> pa.DataType:
+    """The type that pyarrow compares: it compares no views."""
+    return pa.string() if pa.types.is_string_view(data_type) else data_type
+
+
+# The types that pyarrow and Polars compare in the same way.
+_TYPES = (
+    pa.types.is_boolean,
+    pa.types.is_date32,
+    pa.types.is_decimal128,
+    pa.types.is_float32,
+    pa.types.is_float64,
+    pa.types.is_integer,
+    pa.types.is_timestamp,
+    _is_text,
+)
+_UNITS = {"Milliseconds": "ms", "Microseconds": "us", "Nanoseconds": "ns"}
 _CONNECTIVES = {"And": operator.and_, "Or": operator.or_}
 _COMPARISONS = {
     "Eq": operator.eq,
@@ -219,10 +240,10 @@ _LITERALS: dict[str, tuple[Callable[[pa.DataType], bool], Callable[[Any, pa.Data
     **_integers(),
     "Boolean": (pa.types.is_boolean, _of_type),
     "Date": (pa.types.is_date32, _date),
-    "Datetime": (is_microseconds, _moment),
+    "Datetime": (pa.types.is_timestamp, _moment),
     "Float32": (pa.types.is_float32, _of_type),
     "Float64": (pa.types.is_float64, _of_type),
     "Float": (pa.types.is_float64, _of_type),
     "Int": (pa.types.is_integer, _of_type),
-    "String": (is_text, _of_type),
+    "String": (_is_text, _of_type),
 }

@@ -197,6 +197,9 @@ def fold(filter: tuple[str, Any], constants: pa.RecordBatch) -> tuple[str, Any] 
 def open_bytes(data: bytes | bytearray, cache_bytes: int | None = None, cache_decoded: bool = False) -> File:
     """Opens a file that is in memory."""
 
+def expression_steps(pickled: bytes) -> list[tuple[str, str]]:
+    """The steps of a pickled expression, in order: (`call` | `field_ref` | `literal` | `options` | `end`, value)."""
+
 def parse_filter(text: str) -> tuple[str, Any]:
     """Parses a filter to the nested tuples of `_pushdown`."""
 

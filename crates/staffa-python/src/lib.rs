@@ -13,6 +13,7 @@
 mod batch;
 mod disk_cache;
 mod errors;
+mod expression;
 mod file;
 mod fork;
 mod import;
@@ -55,6 +56,7 @@ fn _staffa(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(table::fold, module)?)?;
     module.add_function(wrap_pyfunction!(open::open_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(predicate::parse_filter, module)?)?;
+    module.add_function(wrap_pyfunction!(expression::expression_steps, module)?)?;
     module.add_function(wrap_pyfunction!(write::encodings, module)?)?;
     module.add_function(wrap_pyfunction!(memory::set_retained_memory, module)?)?;
     module.add_function(wrap_pyfunction!(memory::retained_memory, module)?)?;

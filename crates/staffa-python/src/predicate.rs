@@ -141,7 +141,7 @@ fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
     if value.is_instance_of::<PyBool>() {
         Ok(Literal::Bool(value.extract()?))
     } else if value.is_instance_of::<PyInt>() {
-        Ok(Literal::Int(value.extract::<i64>()?.into()))
+        Ok(Literal::Int(value.extract()?))
     } else if value.is_instance_of::<PyFloat>() {
         Ok(Literal::Float(value.extract()?))
     } else if value.is_instance_of::<PyString>() {
