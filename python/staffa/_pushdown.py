@@ -18,7 +18,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 
@@ -39,6 +39,11 @@ _COMPARISONS = {
     "greater": (">", "<"),
     "greater_equal": (">=", "<="),
 }
+
+
+# Some 200 calls, within each other: more would end Python's recursion.
+_LONG_BYTES = 100_000
+_LONG_LIST = 1000
 
 
 class _UnknownError(Exception):
@@ -87,12 +92,14 @@ class _Call:
         return all(name in self.options and self.options[name].as_py() == expected[name] for name in expected)
 
 
-_Part = _Field | _Call | pa.Scalar
+_Part: TypeAlias = _Field | _Call | pa.Scalar
 
 
 def _root(expression: pc.Expression) -> _Part:
     try:
         pickled = expression.__reduce__()[1][0]
+        if pickled.size > _LONG_BYTES:
+            raise _UnknownError
         with pa.ipc.open_file(pickled) as file:
             values = file.get_batch(0)
         steps = iter(_staffa.expression_steps(pickled.to_pybytes()))
@@ -173,7 +180,7 @@ class _Reader:
             test, read = _TEXT_TESTS[name]
             return test, (self._column(argument, is_text), read(part.options["pattern"].as_py()))
         # MATCH and SKIP, which do the same for a list without NULL.
-        if name == "is_in" and (part.options_are(null_matching_behavior=0) or part.options_are(null_matching_behavior=1)):
+        if name == "is_in" and any(part.options_are(null_matching_behavior=way) for way in (0, 1)):
             return self._is_in(self._column(argument), part.options["value_set"].values)
         raise _UnknownError
 
@@ -210,9 +217,6 @@ class _Reader:
                 except (ArithmeticError, ValueError):
                     raise _UnknownError from None
         raise _UnknownError
-
-
-_LONG_LIST = 1000
 
 
 def _compare(operator: str, column: str, literal: Any) -> Predicate:
@@ -274,7 +278,7 @@ _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 def _seconds(literal: pa.Scalar) -> tuple[int, int]:
     """The seconds of a time, and the nanoseconds beside them."""
-    return divmod(literal.value * _NANOSECONDS[literal.type.unit], 10**9)
+    return divmod(int(literal.value) * _NANOSECONDS[literal.type.unit], 10**9)
 
 
 def _date(literal: pa.Scalar, _: pa.DataType) -> str:
@@ -299,7 +303,7 @@ def _timestamp(literal: pa.Scalar, data_type: pa.DataType) -> str:
 
 def _duration(literal: pa.Scalar, data_type: pa.DataType) -> int:
     """In the unit of the column, if it has the duration."""
-    value, rest = divmod(literal.value * _NANOSECONDS[literal.type.unit], _NANOSECONDS[data_type.unit])
+    value, rest = divmod(int(literal.value) * _NANOSECONDS[literal.type.unit], _NANOSECONDS[data_type.unit])
     if rest:
         raise ValueError
     return value

@@ -150,6 +150,16 @@ def test_what_pyarrow_evaluates(name: str) -> None:
     assert translate(known, schema, set(schema.names)) == (("==", ("n", 1)), False) or name == "a position"
 
 
+@pytest.mark.parametrize("parts", [100, 3000])
+def test_conditions_within_each_other(parts: int, path: Path) -> None:
+    staffa.write_table(pa.table({"n": range(9000)}), path)
+    condition = F("n") == 0
+    for part in range(1, parts):
+        condition |= F("n") == part
+    assert translate(condition, pa.schema({"n": pa.int64()}), {"n"})[1] == (parts == 100)
+    assert staffa.open(path).count_rows(condition) == parts
+
+
 def test_names_are_kept_apart_from_steps(path: Path) -> None:
     """Names with the marks of every text."""
     names = ["a'\nfield_ref: 'b", "end", "'", "", "call: 'equal'"]
