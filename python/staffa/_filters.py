@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._pushdown import Predicate
+from staffa._pushdown import Predicate, is_text
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -88,8 +88,11 @@ class _Columns:
         if operator in ("in", "not in"):
             if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
                 raise InvalidArgumentError(f"filter: column {name!r} is {operator} a list of values, found {value!r}")
-            literals = [self._literal(name, data_type, each) for each in value]
-            found = field.isin(_equals(literals, _value_type(data_type)))
+            values = list(value)
+            plain = _plain(values, _value_type(data_type))
+            if plain is None:
+                plain = _equals([self._literal(name, data_type, each) for each in values], _value_type(data_type))
+            found = field.isin(plain)
             return ~found if operator == "not in" else found
         if pa.types.is_dictionary(data_type):
             field = field.cast(data_type.value_type)
@@ -206,6 +209,18 @@ def _converted(data_type: pa.DataType, value: Any) -> pa.Scalar:
     if isinstance(value, str) and pa.types.is_temporal(data_type):
         return _time(value, data_type)
     return pa.scalar(value)
+
+
+def _plain(values: list[Any], data_type: pa.DataType) -> pa.Array | None:
+    """Values of Python that need no conversion but that to the type, all at once; None for others."""
+    python_type = int if pa.types.is_integer(data_type) else str if is_text(data_type) else None
+    # Not a subclass: a bool is an int.
+    if python_type is None or any(type(value) is not python_type for value in values):
+        return None
+    try:
+        return pa.array(values, data_type)
+    except (pa.ArrowException, OverflowError):
+        return None
 
 
 def _equals(literals: list[pa.Scalar], data_type: pa.DataType) -> pa.Array:

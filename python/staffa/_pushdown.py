@@ -41,9 +41,10 @@ _COMPARISONS = {
 }
 
 
-# Some 200 calls, within each other: more would end Python's recursion.
-_LONG_BYTES = 100_000
-_LONG_LIST = 1000
+# Calls within each other: more would end Python's recursion.
+_MANY_STEPS = 1000
+# Longer lists take longer to translate than pyarrow takes to hash them.
+_LONG_LIST = 5000
 
 
 class _UnknownError(Exception):
@@ -98,12 +99,13 @@ _Part: TypeAlias = _Field | _Call | pa.Scalar
 def _root(expression: pc.Expression) -> _Part:
     try:
         pickled = expression.__reduce__()[1][0]
-        if pickled.size > _LONG_BYTES:
-            raise _UnknownError
         with pa.ipc.open_file(pickled) as file:
             values = file.get_batch(0)
-        steps = iter(_staffa.expression_steps(pickled.to_pybytes()))
-        return _part(next(steps), steps, values)
+        steps = _staffa.expression_steps(pickled.to_pybytes())
+        if len(steps) > _MANY_STEPS:
+            raise _UnknownError
+        rest = iter(steps)
+        return _part(next(rest), rest, values)
     except (pa.ArrowException, InvalidArgumentError, IndexError, StopIteration, TypeError, ValueError):
         # Names that are no UTF-8, positions in place of names, and pickles of a pyarrow to come.
         raise _UnknownError from None
@@ -185,10 +187,14 @@ class _Reader:
         raise _UnknownError
 
     def _is_in(self, column: str, values: pa.Array) -> Predicate:
-        # A long list: pyarrow hashes the values, the library compares them one by one.
-        if len(values) > _LONG_LIST or _is_float(_compared(self._schema.field(column).type)):
+        data_type = _compared(self._schema.field(column).type)
+        if len(values) > _LONG_LIST or values.null_count or _is_float(data_type):
             raise _UnknownError
-        literals = [self._literal(value, column) for value in values]
+        # At once: a scalar takes as long as the test of a hundred rows.
+        if any(test(data_type) and test(values.type) for test in (pa.types.is_integer, is_text)):
+            literals = values.to_pylist()
+        else:
+            literals = [self._literal(value, column) for value in values]
         # `is_in` of NULL is false in pyarrow, and NULL in SQL and in the library.
         return "and", [("not", ("is_null", column)), ("in", (column, literals))]
 

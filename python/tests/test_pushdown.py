@@ -123,7 +123,7 @@ UNKNOWN: dict[str, Callable[[], pc.Expression]] = {
     "NULL": lambda: F("n") == pa.scalar(None, pa.int64()),
     "a list with NULL": lambda: F("n").isin([1, None]),
     "a list of floats": lambda: F("f").isin([1.0]),
-    "a long list": lambda: F("n").isin(list(range(5000))),
+    "a long list": lambda: F("n").isin(list(range(6000))),
     "NaN": lambda: F("f") == float("nan"),
     "NaN as NULL": lambda: F("f").is_null(nan_is_null=True),
     "two columns": lambda: F("n") == F("m"),
@@ -158,6 +158,22 @@ def test_conditions_within_each_other(parts: int, path: Path) -> None:
         condition |= F("n") == part
     assert translate(condition, pa.schema({"n": pa.int64()}), {"n"})[1] == (parts == 100)
     assert staffa.open(path).count_rows(condition) == parts
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 5000])
+def test_lists(count: int, path: Path) -> None:
+    table = pa.table({"n": [*range(9000), None], "s": [*(f"word {i % 70}" for i in range(9000)), None]})
+    staffa.write_table(table, path, row_group_rows=2048)
+    file = staffa.open(path)
+    numbers, words = list(range(0, 3 * count, 3)), [f"word {i}" for i in range(7, 7 + count)]
+    for column, values in (("n", numbers), ("s", words)):
+        listed, condition = (column, "in", values), F(column).isin(values)
+        expected = table.filter(condition)
+        assert expected.num_rows
+        for filter in ([listed], condition, ~~condition):
+            assert translate(condition, table.schema, {column})[1]
+            assert file.to_table(filter=filter).equals(expected)
+        assert file.to_table(filter=[(column, "not in", values)]).equals(table.filter(~condition))
 
 
 def test_names_are_kept_apart_from_steps(path: Path) -> None:

@@ -21,18 +21,12 @@ use crate::types::{comparable, innermost, is_text, widens};
 
 type Expr = Arc<dyn PhysicalExpr>;
 
-/// Longer lists are left to DataFusion, which hashes them; a predicate compares one by one.
-const MAX_CANDIDATES: usize = 64;
-/// Longest list of a dynamic filter: what it lets pass is tested again by hashing.
-const MAX_DYNAMIC_CANDIDATES: usize = 16;
+/// Longer lists are left to DataFusion.
+const MAX_CANDIDATES: usize = 4096;
 
 /// The predicate that is true, false and NULL where the expression is; `None` where there is none.
 pub(crate) fn exact(expr: &Expr, schema: &Schema) -> Option<Predicate> {
-    let predicate = Translation {
-        schema,
-        candidates: MAX_CANDIDATES,
-    }
-    .exact(expr)?;
+    let predicate = Translation { schema }.exact(expr)?;
     predicate.bind(schema).is_ok().then_some(predicate)
 }
 
@@ -46,10 +40,7 @@ pub(crate) struct Implied {
 
 /// The predicate that follows from an expression.
 pub(crate) fn implied(expr: &Expr, schema: &Schema) -> Implied {
-    let translation = Translation {
-        schema,
-        candidates: MAX_DYNAMIC_CANDIDATES,
-    };
+    let translation = Translation { schema };
     let bound = |predicate: &Predicate| predicate.bind(schema).is_ok();
     let exact = translation.exact(expr).filter(bound);
     let is_exact = exact.is_some();
@@ -63,7 +54,6 @@ pub(crate) fn implied(expr: &Expr, schema: &Schema) -> Implied {
 
 struct Translation<'s> {
     schema: &'s Schema,
-    candidates: usize,
 }
 
 /// A column or a field of one, as a predicate names it.
@@ -175,7 +165,7 @@ impl Translation<'_> {
     }
 
     fn list(&self, list: &InListExpr) -> Option<Predicate> {
-        if list.len() > self.candidates {
+        if list.len() > MAX_CANDIDATES {
             return None;
         }
         let column = self.operand(list.expr())?;

@@ -17,8 +17,8 @@ use duckdb_neo::types::{
 use duckdb_neo::value::Value;
 use staffa::{Compare, Literal, Predicate};
 
-/// Longer `IN` lists are left to DuckDB, which hashes them; the library compares one by one.
-const MAX_CANDIDATES: usize = 64;
+/// Longer `IN` lists are left to DuckDB.
+const MAX_CANDIDATES: usize = 4096;
 
 /// A predicate that holds for all rows of the result; None if no filter can be translated.
 pub(crate) fn predicate(offered: &PushdownData<'_>, schema: &Schema) -> Result<Option<Predicate>> {

@@ -8,6 +8,7 @@
 use memchr::memmem::Finder;
 use staffa_kernels::{VECTOR, begin_with, in_range, in_set, order_floats, sum_u32};
 
+use super::set::WordSet;
 use super::{
     BytesDecoder, Decoder, Integer, Scratch, StringVector, longer_than_declared,
     read_string_vector, vector_places,
@@ -75,7 +76,7 @@ impl<T: Integer> Range<T> {
     }
 
     /// Sets the bits of values that pass; floats are overwritten by their order.
-    pub fn test(&self, values: &mut [T], out: &mut [u64]) {
+    fn test(&self, values: &mut [T], out: &mut [u64]) {
         if self.float {
             order_floats(values);
         }
@@ -85,15 +86,8 @@ impl<T: Integer> Range<T> {
         }
     }
 
-    /// Which values pass.
-    pub fn of_values(&self, values: &[T]) -> Bitmap {
-        let mut words = vec![0; values.len().div_ceil(64)];
-        self.test(&mut values.to_vec(), &mut words);
-        Bitmap::from_words(words, values.len())
-    }
-
     /// Whether all words from `base` to `base + span` pass, or none; `None` where only some may.
-    pub fn decided(&self, base: T, span: T) -> Option<bool> {
+    fn decided(&self, base: T, span: T) -> Option<bool> {
         let (first, room) = (base.wrapping_sub(self.low), |from: T, to: T| {
             span <= to.wrapping_sub(from)
         });
@@ -107,14 +101,46 @@ impl<T: Integer> Range<T> {
     }
 }
 
+/// A test of words.
+#[derive(Debug)]
+pub enum WordTest<T> {
+    Range(Range<T>),
+    Set(WordSet<T>),
+}
+
+impl<T: Integer> WordTest<T> {
+    /// Sets the bits of values that pass; values are overwritten.
+    pub fn test(&self, values: &mut [T], out: &mut [u64]) {
+        match self {
+            Self::Range(range) => range.test(values, out),
+            Self::Set(set) => set.test(values, out),
+        }
+    }
+
+    /// Which values pass.
+    pub fn of_values(&self, values: &[T]) -> Bitmap {
+        let mut words = vec![0; values.len().div_ceil(64)];
+        self.test(&mut values.to_vec(), &mut words);
+        Bitmap::from_words(words, values.len())
+    }
+
+    /// Whether all words from `base` to `base + span` pass, or none; `None` where only some may.
+    pub fn decided(&self, base: T, span: T) -> Option<bool> {
+        match self {
+            Self::Range(range) => range.decided(base, span),
+            Self::Set(set) => set.decided(base, span),
+        }
+    }
+}
+
 /// [`Decoder::filter`] by whole vectors.
 pub fn filter_vectors<T: Integer>(
     decoder: &(impl Decoder<T> + ?Sized),
-    range: &Range<T>,
+    test: &WordTest<T>,
     cx: &mut Scratch,
 ) -> Result<Bitmap> {
     if let Some((values, ends)) = decoder.runs()? {
-        let passing = range.of_values(values);
+        let passing = test.of_values(values);
         let passing = (0..passing.len()).map(|run| passing.get(run));
         return Ok(filter_runs(passing, ends, decoder.len()));
     }
@@ -122,7 +148,7 @@ pub fn filter_vectors<T: Integer>(
     bits_by_vector(decoder.len(), |v, words| {
         let values = vector_places(&mut buffer, decoder.len(), v)?;
         decoder.vector(v, cx, values)?;
-        range.test(values, words);
+        test.test(values, words);
         Ok(())
     })
 }
@@ -232,7 +258,9 @@ pub fn filter_strings(
     cx: &mut Scratch,
 ) -> Result<Bitmap> {
     let candidates = match (test.length(), decoder.lengths()) {
-        (Some(length), Some(lengths)) => Some(lengths.filter(&Range::between(length, length), cx)?),
+        (Some(length), Some(lengths)) => {
+            Some(lengths.filter(&WordTest::Range(Range::between(length, length)), cx)?)
+        }
         _ => None,
     };
     let none = |v: usize| {
@@ -266,7 +294,7 @@ pub fn filter_codes(
         return Ok(Bitmap::filled(codes.len(), false));
     };
     if (last - first) as usize + 1 == passing.count_ones() {
-        return codes.filter(&Range::between(first, last), cx);
+        return codes.filter(&WordTest::Range(Range::between(first, last)), cx);
     }
     cx.with(VECTOR, |cx, buffer| {
         bits_by_vector(codes.len(), |v, words| {

@@ -18,6 +18,7 @@ mod lazy;
 mod reference;
 mod scratch;
 mod selection;
+mod set;
 mod shared_dictionary;
 mod short;
 mod stream;
@@ -33,7 +34,7 @@ pub(crate) use appended::{Appended, memory};
 pub(crate) use block::{Block, SelectedValues};
 pub use context::{Budget, OpenContext, Opener, Registry};
 pub(crate) use filter::{
-    Bulk, Range, StringTest, bits_by_vector, filter_codes, filter_runs, filter_strings,
+    Bulk, Range, StringTest, WordTest, bits_by_vector, filter_codes, filter_runs, filter_strings,
     filter_vectors,
 };
 pub(crate) use lazy::{
@@ -44,6 +45,7 @@ pub use reference::{ReferenceBlock, ReferenceStream};
 pub use scratch::Scratch;
 pub(crate) use scratch::vector_places;
 pub(crate) use selection::{ChunkSelection, Selection, prefers_bitmap, prefers_bitmap_of_strings};
+pub(crate) use set::WordSet;
 pub use shared_dictionary::SharedDictionary;
 pub(crate) use short::short_words;
 use staffa_kernels::{BytesDict, Int, Packed, U256, ViewStrings, Word, filter};
@@ -178,13 +180,13 @@ pub trait Decoder<T>: Send + Sync {
         Ok(None)
     }
 
-    /// Which values are in the range: a bit for each. By default all vectors are decoded and
+    /// Which values pass: a bit for each. By default all vectors are decoded and
     /// compared.
-    fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
+    fn filter(&self, test: &WordTest<T>, cx: &mut Scratch) -> Result<Bitmap>
     where
         T: Integer,
     {
-        filter_vectors(self, range, cx)
+        filter_vectors(self, test, cx)
     }
 
     /// Hands the selected values, or all, to an aggregator; `rows` has a bit for each value. By
@@ -249,11 +251,11 @@ impl<T, D: Decoder<T> + ?Sized> Decoder<T> for &D {
         (**self).runs()
     }
 
-    fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
+    fn filter(&self, test: &WordTest<T>, cx: &mut Scratch) -> Result<Bitmap>
     where
         T: Integer,
     {
-        (**self).filter(range, cx)
+        (**self).filter(test, cx)
     }
 
     fn aggregate(

@@ -89,7 +89,7 @@ pub(crate) fn short_words(values: Values<'_>) -> Result<Option<PoolVec<u64>>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Range;
+    use super::super::{Range, WordTest};
     use super::*;
 
     struct Words(Vec<u128>);
@@ -129,7 +129,7 @@ mod tests {
                     assert_eq!(short.take(&rows, &mut cx, &mut out).is_ok(), fits);
                     let others = (0..3_000).filter(|i| *i != row);
                     assert!(!fits || others.clone().all(|i| out[i] == (i as u64).wrapping_sub(9)));
-                    let range = Range::between(0, 7);
+                    let range = WordTest::Range(Range::between(0, 7));
                     assert_eq!(short.filter(&range, &mut cx).is_ok(), fits);
                 }
             }

@@ -7,6 +7,7 @@
 //! `NOT (x < 1)` and `x >= 1` are both NULL where x is. Without `NOT`, evaluation only needs the rows
 //! that are true.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -57,6 +58,15 @@ pub(crate) enum Node {
     Null(String),
     NotNull(String),
     Compare(String, Compare, BoundLiteral),
+    /// Equal to one of many values, or not NULL and equal to none.
+    In {
+        column: String,
+        /// The type of the values.
+        ty: DataType,
+        /// In order, each once; one at least.
+        values: Arc<[Value]>,
+        negated: bool,
+    },
     /// A test of text or binary.
     Match {
         column: String,
@@ -92,6 +102,12 @@ pub(crate) struct BoundLiteral {
 }
 
 impl BoundLiteral {
+    /// A value of a type.
+    pub(super) fn of(ty: &DataType, value: Value) -> Result<Self> {
+        let scalar = Scalar::new(array_of_one(ty, &value)?);
+        Ok(Self { scalar, value })
+    }
+
     pub(super) fn data_type(&self) -> &DataType {
         self.scalar.get().0.data_type()
     }
@@ -111,11 +127,7 @@ impl Predicate {
 type Join = fn(Vec<Node>) -> Node;
 
 fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> Result<Node> {
-    if depth > DEPTH {
-        return Err(Error::invalid(format!(
-            "a predicate of at most {DEPTH} parts within each other expected, found more"
-        )));
-    }
+    check_depth(depth)?;
     // De Morgan's laws.
     let (and, or): (Join, Join) = if negated {
         (Node::Any, Node::All)
@@ -135,6 +147,10 @@ fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> 
         }
         Predicate::In { column, literals } => {
             let ty = path::data_type(schema, column)?;
+            if literals.len() > FEW && !matches!(innermost(ty), DataType::Boolean | DataType::Null)
+            {
+                return one_of(column, innermost(ty), literals, negated);
+            }
             let op = if negated { Compare::NotEq } else { Compare::Eq };
             let compare = |literal| compare(column, ty, op, literal);
             literals.iter().map(compare).collect::<Result<_>>().map(or)
@@ -155,28 +171,131 @@ fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> 
             })
         }
         Predicate::And(parts) => parts.iter().map(bind_part).collect::<Result<_>>().map(and),
-        Predicate::Or(parts) => parts.iter().map(bind_part).collect::<Result<_>>().map(or),
+        Predicate::Or(parts) => {
+            let mut each = Vec::new();
+            alternatives(parts, depth, &mut each)?;
+            let parts = each.into_iter().map(bind_part).collect::<Result<_>>()?;
+            Ok(or(lists(parts, negated)))
+        }
         Predicate::Not(part) => bind(part, schema, !negated, depth + 1),
     }
 }
 
-fn compare(column: &str, ty: &DataType, op: Compare, literal: &Literal) -> Result<Node> {
+/// Literals of a list up to which comparing with each takes less than a set of them.
+const FEW: usize = 2;
+
+/// Equal to one of these literals, or to none of them.
+fn one_of(column: &str, ty: &DataType, literals: &[Literal], negated: bool) -> Result<Node> {
+    let mut values = Vec::with_capacity(literals.len());
+    for literal in literals {
+        match located(column, ty, literal)? {
+            Some(Position::At(value)) => values.push(value),
+            // No value equals it.
+            Some(_) => {}
+            // Whether a value differs from NULL is not known.
+            None if negated => return Ok(Node::Any(Vec::new())),
+            None => {}
+        }
+    }
+    let column = column.to_owned();
+    Ok(match (values.is_empty(), negated) {
+        (true, true) => Node::NotNull(column),
+        (true, false) => Node::Any(Vec::new()),
+        (false, _) => among(column, ty, values, negated),
+    })
+}
+
+fn check_depth(depth: usize) -> Result<()> {
+    if depth > DEPTH {
+        return Err(Error::invalid(format!(
+            "a predicate of at most {DEPTH} parts within each other expected, found more"
+        )));
+    }
+    Ok(())
+}
+
+/// The parts of an `OR`, and of those within it.
+fn alternatives<'p>(
+    parts: &'p [Predicate],
+    depth: usize,
+    out: &mut Vec<&'p Predicate>,
+) -> Result<()> {
+    check_depth(depth)?;
+    for part in parts {
+        match part {
+            Predicate::Or(parts) => alternatives(parts, depth + 1, out)?,
+            part => out.push(part),
+        }
+    }
+    Ok(())
+}
+
+/// Parts of an `OR` (of an `AND` where `negated`) with those that compare one column with many literals as one.
+fn lists(parts: Vec<Node>, negated: bool) -> Vec<Node> {
+    let same = if negated { Compare::NotEq } else { Compare::Eq };
+    let mut literals: BTreeMap<String, Vec<BoundLiteral>> = BTreeMap::new();
+    let mut joined = Vec::new();
+    for part in parts {
+        match part {
+            Node::Compare(column, op, literal) if op == same => {
+                literals.entry(column).or_default().push(literal);
+            }
+            other => joined.push(other),
+        }
+    }
+    for (column, literals) in literals {
+        let ty = literals.first().map(|literal| literal.data_type().clone());
+        match ty.filter(|ty| literals.len() > FEW && *ty != DataType::Boolean) {
+            Some(ty) => {
+                let values = literals.into_iter().map(|literal| literal.value).collect();
+                joined.push(among(column, &ty, values, negated));
+            }
+            None => {
+                let compare = |literal| Node::Compare(column.clone(), same, literal);
+                joined.extend(literals.into_iter().map(compare));
+            }
+        }
+    }
+    joined
+}
+
+/// Equal to one of these values, or not NULL and equal to none; there is one at least.
+fn among(column: String, ty: &DataType, mut values: Vec<Value>, negated: bool) -> Node {
+    values.sort_unstable_by(Value::order);
+    values.dedup_by(|a, b| a.order(b).is_eq());
+    Node::In {
+        column,
+        ty: ty.clone(),
+        values: values.into(),
+        negated,
+    }
+}
+
+/// The position of a literal among the values of a type; `None` for NULL.
+fn located(column: &str, ty: &DataType, literal: &Literal) -> Result<Option<Position>> {
     let refuse = |why: &dyn fmt::Display| {
         Error::invalid(format!(
             "column {column:?} of type {ty} cannot be compared with {literal}: {why}"
         ))
     };
+    let accepts = accepts(ty).ok_or_else(|| refuse(&"it can only be tested for NULL"))?;
+    if *literal == Literal::Null {
+        return Ok(None);
+    }
+    position(ty, literal)
+        .map(Some)
+        .map_err(|why| refuse(&why.unwrap_or_else(|| format!("{accepts} expected"))))
+}
+
+fn compare(column: &str, ty: &DataType, op: Compare, literal: &Literal) -> Result<Node> {
     let ty = innermost(ty);
     let never = Node::Any(Vec::new());
     if ty.is_null() {
         return Ok(never);
     }
-    let accepts = accepts(ty).ok_or_else(|| refuse(&"it can only be tested for NULL"))?;
-    if *literal == Literal::Null {
+    let Some(position) = located(column, ty, literal)? else {
         return Ok(never);
-    }
-    let position = position(ty, literal)
-        .map_err(|why| refuse(&why.unwrap_or_else(|| format!("{accepts} expected"))))?;
+    };
     let (op, value) = match (position, op) {
         (Position::At(value), op) => (op, value),
         (_, Compare::Eq) => return Ok(never),
@@ -186,12 +305,8 @@ fn compare(column: &str, ty: &DataType, op: Compare, literal: &Literal) -> Resul
         (Position::After(last), Compare::Lt | Compare::LtEq) => (Compare::LtEq, last),
         (Position::After(last), Compare::Gt | Compare::GtEq) => (Compare::Gt, last),
     };
-    let scalar = Scalar::new(array_of_one(ty, &value)?);
-    Ok(Node::Compare(
-        column.to_owned(),
-        op,
-        BoundLiteral { scalar, value },
-    ))
+    let literal = BoundLiteral::of(ty, value)?;
+    Ok(Node::Compare(column.to_owned(), op, literal))
 }
 
 fn matching(

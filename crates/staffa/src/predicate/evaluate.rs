@@ -57,6 +57,25 @@ pub(crate) fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffe
             check_type(name, found, literal.data_type())?;
             compare(&array, *op, literal)?
         }
+        Node::In {
+            column: name,
+            ty,
+            values,
+            negated,
+        } => {
+            let array = path::values(batch, name)?;
+            check_type(name, innermost(array.data_type()), ty)?;
+            let mut any = BooleanBuffer::new_unset(rows);
+            for value in values.iter() {
+                let literal = BoundLiteral::of(ty, value.clone())?;
+                any = &any | &compare(&array, Compare::Eq, &literal)?;
+            }
+            if *negated {
+                &valid(&array) & &!&any
+            } else {
+                any
+            }
+        }
         Node::Match {
             column: name,
             test,

@@ -4,6 +4,8 @@
 //! them. Integers, and the types stored as integers (dates, times, timestamps, unscaled decimals),
 //! are compared in 256 bits, which hold every value of a column.
 
+use std::cmp::Ordering;
+
 use arrow_array::timezone::Tz;
 use arrow_array::types::{ArrowPrimitiveType, Date32Type, Float16Type};
 use arrow_buffer::i256;
@@ -24,6 +26,19 @@ pub(crate) enum Value {
     /// A value of the column's float type, widened.
     Float(f64),
     Bytes(Vec<u8>),
+}
+
+impl Value {
+    /// The order of two values of one type, which is that of their bounds.
+    pub fn order(&self, other: &Self) -> Ordering {
+        match (self, other) {
+            (Self::Bit(a), Self::Bit(b)) => a.cmp(b),
+            (Self::Int(a), Self::Int(b)) => a.cmp(b),
+            (Self::Float(a), Self::Float(b)) => a.total_cmp(b),
+            (Self::Bytes(a), Self::Bytes(b)) => a.cmp(b),
+            _ => Ordering::Equal,
+        }
+    }
 }
 
 /// Position of a literal among the values of a type.

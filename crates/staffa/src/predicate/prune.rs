@@ -32,6 +32,19 @@ pub(crate) fn may_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option<
         Node::NotNull(column) => zone(column).is_none_or(|zone| zone.nulls != rows),
         Node::Compare(column, op, literal) => zone(column)
             .is_none_or(|zone| zone.nulls != rows && within(*op, &literal.value, &zone.bounds)),
+        Node::In {
+            column,
+            values,
+            negated,
+            ..
+        } => zone(column).is_none_or(|zone| {
+            let may = if *negated {
+                !has_only(&zone.bounds, values)
+            } else {
+                may_have(&zone.bounds, values)
+            };
+            zone.nulls != rows && may
+        }),
         Node::Match {
             column,
             prefix,
@@ -58,6 +71,19 @@ pub(crate) fn must_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option
         Node::Compare(column, op, literal) => zone(column).is_some_and(|zone| {
             zone.nulls == 0 && !within(op.negated(), &literal.value, &zone.bounds)
         }),
+        Node::In {
+            column,
+            values,
+            negated,
+            ..
+        } => zone(column).is_some_and(|zone| {
+            let must = if *negated {
+                !may_have(&zone.bounds, values)
+            } else {
+                has_only(&zone.bounds, values)
+            };
+            zone.nulls == 0 && must
+        }),
         Node::Match {
             column,
             prefix,
@@ -70,6 +96,28 @@ pub(crate) fn must_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option
             zone.nulls == 0 && *whole && !negated && all
         }),
     }
+}
+
+/// Whether one of these values, which are in order, may lie between the bounds.
+fn may_have(bounds: &Bounds, values: &[Value]) -> bool {
+    let may = |value: &Value| within(Compare::Eq, value, bounds);
+    match bounds {
+        // A NaN lies outside of the bounds.
+        Bounds::Float { .. } => values.iter().any(may),
+        _ => from_least(bounds, values).is_some_and(may),
+    }
+}
+
+/// Whether all values between the bounds are one of these, which are in order.
+fn has_only(bounds: &Bounds, values: &[Value]) -> bool {
+    from_least(bounds, values).is_some_and(|value| !within(Compare::NotEq, value, bounds))
+}
+
+/// The first of the values, which are in order, that is not below the bounds.
+fn from_least<'v>(bounds: &Bounds, values: &'v [Value]) -> Option<&'v Value> {
+    // No value between the bounds is up to one below them.
+    let first = values.partition_point(|value| !within(Compare::LtEq, value, bounds));
+    values.get(first)
 }
 
 /// Whether a value between the bounds may have the prefix.

@@ -6,11 +6,14 @@
 
 use std::cmp::Ordering;
 
+use hashbrown::HashSet;
 use memchr::memmem::Finder;
 
 use super::slots::typed;
 use crate::arrow::Leaf;
-use crate::decode::{self, AnyDecoder, Block, Bulk, Decoder, Integer, Scratch, StringTest};
+use crate::decode::{
+    self, AnyDecoder, Block, Bulk, Decoder, Integer, Scratch, StringTest, WordSet, WordTest,
+};
 use crate::error::Result;
 use crate::format::BlockEntry;
 use crate::predicate::{Compare, Half, Node, Test, Value, may_be_true, must_be_true};
@@ -47,6 +50,9 @@ pub(super) fn rows_where(node: &Node, block: &Block<'_>, leaf: &Leaf) -> Result<
             negated,
             ..
         } => return rows_matching(*test, text, *negated, block),
+        Node::In {
+            values, negated, ..
+        } => return rows_in(values, *negated, block, leaf),
         Node::All(_) | Node::Any(_) => return Ok(None),
     };
     let mut cx = Scratch::default();
@@ -88,7 +94,7 @@ pub(super) fn rows_where(node: &Node, block: &Block<'_>, leaf: &Leaf) -> Result<
             match i64::try_from(value) {
                 Ok(word) => {
                     let range = decode::Range::of(op, word.cast_unsigned(), leaf.kind);
-                    decoder.filter(&range, &mut cx)?
+                    decoder.filter(&WordTest::Range(range), &mut cx)?
                 }
                 // All words are less or all are greater.
                 Err(_) => Bitmap::filled(decoder.len(), holds(op, 0.cmp(&value))),
@@ -135,6 +141,61 @@ fn rows_matching(
     Ok(Some(block.of_rows(found)))
 }
 
+/// The rows of a block whose value is in a list, or is not; `None` where it is left to Arrow's kernels.
+fn rows_in(
+    values: &[Value],
+    negated: bool,
+    block: &Block<'_>,
+    leaf: &Leaf,
+) -> Result<Option<Bitmap>> {
+    let mut cx = Scratch::default();
+    let found = match &block.values {
+        None => return Ok(Some(Bitmap::filled(block.len, false))),
+        Some(AnyDecoder::Bits(_)) => return Ok(None),
+        Some(AnyDecoder::Bytes(decoder)) => {
+            let strings = values.iter().filter_map(|value| match value {
+                Value::Bytes(string) => Some(string.as_slice()),
+                _ => None,
+            });
+            let set: HashSet<&[u8]> = strings.collect();
+            let passes = |string: &[u8]| set.contains(string) != negated;
+            let test = StringTest {
+                passes: &passes,
+                bulk: Bulk::Each,
+            };
+            decoder.filter(&test, block.string_bytes, &mut cx)?
+        }
+        Some(AnyDecoder::U128(_)) if leaf.domain.is_short() => {
+            let Some(decoder) = block.short()? else {
+                return Ok(None);
+            };
+            // Words of 64 bits: none is longer.
+            let short = values.iter().filter_map(|value| match value {
+                Value::Int(value) => {
+                    let word = value.to_i128().and_then(|value| i64::try_from(value).ok());
+                    word.map(i64::cast_unsigned)
+                }
+                _ => None,
+            });
+            let set = WordSet::of(short, leaf.kind, !negated);
+            decoder.filter(&WordTest::Set(set), &mut cx)?
+        }
+        Some(decoder) => {
+            let Some(ty) = leaf.ty else { return Ok(None) };
+            let kind = leaf.kind;
+            let found = for_ints!(ty, T => {
+                let words: Option<Vec<T>> = values.iter().map(|value| word_of(value, kind)).collect();
+                let Some(words) = words else { return Ok(None) };
+                let set = WordSet::of(words.into_iter(), kind, !negated);
+                Some(typed::<T>(decoder)?.filter(&WordTest::Set(set), &mut cx)?)
+            }, _ => None);
+            let Some(found) = found else { return Ok(None) };
+            found
+        }
+    };
+    Ok(Some(block.of_rows(found)))
+}
+
 /// The words that compare so with a value; `None` where the value is of another kind.
 fn words<T: Integer>(
     decoder: &dyn Decoder<T>,
@@ -143,16 +204,23 @@ fn words<T: Integer>(
     kind: Kind,
     cx: &mut Scratch,
 ) -> Result<Option<Bitmap>> {
+    let Some(word) = word_of(value, kind) else {
+        return Ok(None);
+    };
+    let range = decode::Range::of(op, word, kind);
+    decoder.filter(&WordTest::Range(range), cx).map(Some)
+}
+
+/// A value as a word of a column; `None` where it is of another kind.
+fn word_of<T: Integer>(value: &Value, kind: Kind) -> Option<T> {
     let word = match (value, kind, T::BYTES) {
         (Value::Int(value), Kind::Signed | Kind::Unsigned, _) => value.as_i128() as u64,
         (Value::Float(value), Kind::Float, 2) => Half::from_f64(*value).to_bits().into(),
         (Value::Float(value), Kind::Float, 4) => (*value as f32).to_bits().into(),
         (Value::Float(value), Kind::Float, 8) => value.to_bits(),
-        _ => return Ok(None),
+        _ => return None,
     };
-    decoder
-        .filter(&decode::Range::of(op, T::from_u64(word), kind), cx)
-        .map(Some)
+    Some(T::from_u64(word))
 }
 
 /// Whether a comparison holds for values in this order.

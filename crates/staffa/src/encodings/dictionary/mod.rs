@@ -18,7 +18,7 @@ use staffa_kernels::{VECTOR, gather};
 use super::codes::CodedStrings;
 use super::prelude::*;
 use crate::decode::{
-    Aggregator, Entries, LazyStrings, LazyWords, Range, aggregate_codes, filter_codes, no_code,
+    Aggregator, Entries, LazyStrings, LazyWords, WordTest, aggregate_codes, filter_codes, no_code,
     short_words,
 };
 use crate::values::{OwnedValues, for_words};
@@ -197,15 +197,11 @@ impl<T: Decodable> Decoder<T> for CodedWords<'_, T> {
         }))
     }
 
-    fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap>
+    fn filter(&self, test: &WordTest<T>, cx: &mut Scratch) -> Result<Bitmap>
     where
         T: Integer,
     {
-        filter_codes(
-            self.codes.as_ref(),
-            &range.of_values(self.values.all()?),
-            cx,
-        )
+        filter_codes(self.codes.as_ref(), &test.of_values(self.values.all()?), cx)
     }
 
     fn aggregate(

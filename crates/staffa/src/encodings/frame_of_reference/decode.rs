@@ -8,7 +8,7 @@ use super::super::packed::{aggregate_sums, packed_len, unpack_value, unpack_vect
 use super::super::prelude::*;
 use super::SIGNED;
 use crate::decode::bits_by_vector;
-use crate::decode::{Aggregator, Range, integer, sum_above, take_each};
+use crate::decode::{Aggregator, WordTest, integer, sum_above, take_each};
 
 /// A vector with more exceptions is unpacked for its sum.
 const FEW: usize = 16;
@@ -185,7 +185,7 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
         })
     }
 
-    fn filter(&self, range: &Range<T>, cx: &mut Scratch) -> Result<Bitmap> {
+    fn filter(&self, test: &WordTest<T>, cx: &mut Scratch) -> Result<Bitmap> {
         let mut buffer = [T::ZERO; VECTOR];
         bits_by_vector(self.len, |v, words| {
             let vector = of_vector(&self.vectors, v)?;
@@ -195,14 +195,14 @@ impl<T: Integer> Decoder<T> for Frames<'_, T> {
                 T::MAX
             };
             if vector.positions.is_empty()
-                && let Some(all) = range.decided(vector.base, most)
+                && let Some(all) = test.decided(vector.base, most)
             {
                 words.fill(if all { u64::MAX } else { 0 });
                 return Ok(());
             }
             let values = places(&mut buffer, vector.rows)?;
             self.vector(v, cx, values)?;
-            range.test(values, words);
+            test.test(values, words);
             Ok(())
         })
     }

@@ -200,8 +200,12 @@ fn column_test(
             )
         }
         _ => {
+            // Long lists are sets.
+            let count = rng.pick(&[0, 1, 2, 3, 12, 40]);
+            let nulls = count < 4 || rng.below(4) == 0;
+            let list = (0..count).map(|_| literal(rng));
             let (literals, values): (Vec<_>, Vec<_>) =
-                (0..rng.below(4)).map(|_| literal(rng)).unzip();
+                list.filter(|(_, value)| nulls || value.is_some()).unzip();
             let equals = |cell: &Option<Cell>, v: &Option<Cell>| {
                 Some(order(cell.as_ref()?, v.as_ref()?).is_eq())
             };

@@ -78,6 +78,7 @@ impl ScanTask {
             Node::Null(column)
             | Node::NotNull(column)
             | Node::Compare(column, ..)
+            | Node::In { column, .. }
             | Node::Match { column, .. } => column,
         };
         let (file, range) = (&self.file, &self.range);
@@ -120,6 +121,7 @@ impl ScanTask {
             Node::Null(column)
             | Node::NotNull(column)
             | Node::Compare(column, ..)
+            | Node::In { column, .. }
             | Node::Match { column, .. } => column,
         };
         let node = self
@@ -197,6 +199,7 @@ impl ScanTask {
             Node::Null(column)
             | Node::NotNull(column)
             | Node::Compare(column, ..)
+            | Node::In { column, .. }
             | Node::Match { column, .. } => self.leaf(node, column, within),
         }
     }

@@ -71,7 +71,15 @@ pub(super) fn through_file(encoding: &dyn Encoding, ty: PhysicalType, kind: Kind
         let pair = [compared(Compare::LtEq), compared(Compare::NotEq)];
         let pair: Vec<_> = pair.into_iter().flatten().collect();
         let both = [Predicate::And(pair.clone()), Predicate::Or(pair)].map(Some);
-        for predicate in predicates.into_iter().chain(both).flatten() {
+        let rows = (0..20).map(|_| random.below(2600));
+        let literals = rows.map(|row| literal(batch.column(0), &numbers, row));
+        let list = literals.collect::<Option<_>>().map(|literals| {
+            let column = "a".into();
+            Predicate::In { column, literals }
+        });
+        let others = list.clone().map(|list| Predicate::Not(Box::new(list)));
+        let each = predicates.into_iter().chain(both).chain([list, others]);
+        for predicate in each.flatten() {
             filtered(&file, &batch, &predicate, encoding.info().name);
         }
     }
