@@ -62,6 +62,12 @@ class Projection:
         """The columns to read if pyarrow evaluates the filter."""
         return list(dict.fromkeys([*self._selected, *self._filter_columns]))
 
+    @property
+    def bound(self) -> pa.Schema:
+        """The schema of `all_columns` in the order of the dataset: filters may name columns by position."""
+        wanted = set(self.all_columns)
+        return self.part([name for name in self._full.names if name in wanted])
+
     def part(self, names: list[str]) -> pa.Schema:
         """The schema of some columns."""
         return pa.schema([self._full.field(name) for name in names], self._full.metadata)

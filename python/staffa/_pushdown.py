@@ -41,8 +41,8 @@ _COMPARISONS = {
 }
 
 
-# Calls within each other: more would end Python's recursion.
-_MANY_STEPS = 1000
+# Calls within each other; the library has room for 256.
+_DEEPEST = 200
 # Longer lists take longer to translate than pyarrow takes to hash them.
 _LONG_LIST = 5000
 
@@ -68,7 +68,7 @@ def translate(expression: pc.Expression, schema: pa.Schema, columns: set[str]) -
     """
     try:
         conjuncts = _Reader(schema, columns).conjuncts(_root(expression))
-    except _UnknownError:
+    except (_UnknownError, RecursionError):
         return None, False
     known = [predicate for predicate in conjuncts if predicate is not None]
     whole = len(known) == len(conjuncts)
@@ -102,8 +102,6 @@ def _root(expression: pc.Expression) -> _Part:
         with pa.ipc.open_file(pickled) as file:
             values = file.get_batch(0)
         steps = _staffa.expression_steps(pickled.to_pybytes())
-        if len(steps) > _MANY_STEPS:
-            raise _UnknownError
         rest = iter(steps)
         return _part(next(rest), rest, values)
     except (pa.ArrowException, InvalidArgumentError, IndexError, StopIteration, TypeError, ValueError):
@@ -147,18 +145,21 @@ class _Reader:
             return [conjunct for argument in part.arguments for conjunct in self.conjuncts(argument)]
         try:
             return [self.predicate(part)]
-        except _UnknownError:
+        except (_UnknownError, ArithmeticError, ValueError):
+            # Literals that Python or the library has no value for.
             return [None]
 
-    def predicate(self, part: _Part) -> Predicate:
+    def predicate(self, part: _Part, depth: int = 0) -> Predicate:
         """A boolean expression that has the same value in the library, NULL included."""
+        if depth > _DEEPEST:
+            raise _UnknownError
         if isinstance(part, _Field):
             return "==", (self._column(part, pa.types.is_boolean), True)
         if not isinstance(part, _Call):
             raise _UnknownError
         name, arguments = part.name, part.arguments
         if name in ("and_kleene", "or_kleene"):
-            return name.removesuffix("_kleene"), [self.predicate(argument) for argument in arguments]
+            return name.removesuffix("_kleene"), [self.predicate(argument, depth + 1) for argument in arguments]
         if name in _COMPARISONS and len(arguments) == 2:
             left, right = arguments
             operator, exchanged = _COMPARISONS[name]
@@ -170,7 +171,7 @@ class _Reader:
             raise _UnknownError
         (argument,) = arguments
         if name == "invert":
-            return "not", self.predicate(argument)
+            return "not", self.predicate(argument, depth + 1)
         if name == "is_null" and part.options_are(nan_is_null=False):
             return "is_null", self._column(argument)
         if name == "is_valid":
@@ -190,11 +191,9 @@ class _Reader:
         data_type = _compared(self._schema.field(column).type)
         if len(values) > _LONG_LIST or values.null_count or _is_float(data_type):
             raise _UnknownError
+        read = _reader(data_type, values.type)
         # At once: a scalar takes as long as the test of a hundred rows.
-        if any(test(data_type) and test(values.type) for test in (pa.types.is_integer, is_text)):
-            literals = values.to_pylist()
-        else:
-            literals = [self._literal(value, column) for value in values]
+        literals = values.to_pylist() if read is _value else [read(value, data_type) for value in values]
         # `is_in` of NULL is false in pyarrow, and NULL in SQL and in the library.
         return "and", [("not", ("is_null", column)), ("in", (column, literals))]
 
@@ -212,17 +211,22 @@ class _Reader:
         return part.name
 
     def _literal(self, part: _Part, column: str) -> Any:
-        """A literal that pyarrow compares with the column by value."""
-        data_type = _compared(self._schema.field(column).type)
-        if not isinstance(part, pa.Scalar) or not part.is_valid:
+        """A literal that pyarrow compares with the column by value; None for NULL."""
+        if not isinstance(part, pa.Scalar):
             raise _UnknownError
-        for is_type, (is_literal, read) in _LITERALS.items():
-            if is_type(data_type) and is_literal(part.type):
-                try:
-                    return read(part, data_type)
-                except (ArithmeticError, ValueError):
-                    raise _UnknownError from None
-        raise _UnknownError
+        data_type = _compared(self._schema.field(column).type)
+        read = _reader(data_type, part.type)
+        return read(part, data_type) if part.is_valid else None
+
+
+def _reader(data_type: pa.DataType, literal: pa.DataType) -> Callable[[Any, pa.DataType], Any]:
+    """What makes a value of literals of a type, for columns of a type."""
+    if pa.types.is_null(literal):
+        return _value
+    for is_type, (is_literal, read) in _LITERALS.items():
+        if is_type(data_type) and is_literal(literal):
+            return read
+    raise _UnknownError
 
 
 def _compare(operator: str, column: str, literal: Any) -> Predicate:
@@ -293,6 +297,8 @@ def _date(literal: pa.Scalar, _: pa.DataType) -> str:
 
 def _time(literal: pa.Scalar, _: pa.DataType) -> str:
     seconds, nanoseconds = _seconds(literal)
+    if not 0 <= seconds < 24 * 3600:
+        raise ValueError
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{nanoseconds:09}"
 
 

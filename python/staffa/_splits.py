@@ -37,8 +37,7 @@ class SplitScan:
     @staticmethod
     def of(projection: Projection, filter: pc.Expression | None) -> SplitScan:
         """A scan of columns, not of expressions."""
-        schema = projection.part(projection.all_columns)
-        return SplitScan(schema.remove_metadata(), projection.schema.names, filter)
+        return SplitScan(projection.bound.remove_metadata(), projection.schema.names, filter)
 
     @cached_property
     def projection(self) -> Projection:

@@ -34,6 +34,14 @@ def read(splits: list[staffa.Split]) -> pa.Table:
     return pa.concat_tables(split.to_table() for split in splits)
 
 
+def test_filters_by_position(table: Path) -> None:
+    rows = staffa.dataset(table)
+    for columns in (["name"], ["list", "name"], ["name", "n"], None):
+        expected = rows.to_table(columns, filter=pc.field(0) >= 199_000)
+        assert expected.num_rows == 1000
+        assert read(rows.splits(columns, pc.field(0) >= 199_000)) == expected
+
+
 def test_splits_are_the_scan(table: Path) -> None:
     rows = staffa.dataset(table)
     splits = rows.splits()

@@ -137,6 +137,9 @@ fn compare(operator: &str) -> PyResult<Compare> {
 }
 
 fn literal(value: &Bound<'_, PyAny>) -> PyResult<Literal> {
+    if value.is_none() {
+        return Ok(Literal::Null);
+    }
     // In Python a bool is also an int.
     if value.is_instance_of::<PyBool>() {
         Ok(Literal::Bool(value.extract()?))
