@@ -190,11 +190,10 @@ fn one_of(column: &str, ty: &DataType, literals: &[Literal], negated: bool) -> R
     for literal in literals {
         match located(column, ty, literal)? {
             Some(Position::At(value)) => values.push(value),
-            // No value equals it.
-            Some(_) => {}
             // Whether a value differs from NULL is not known.
             None if negated => return Ok(Node::Any(Vec::new())),
-            None => {}
+            // No value equals it.
+            Some(_) | None => {}
         }
     }
     let column = column.to_owned();
@@ -245,15 +244,12 @@ fn lists(parts: Vec<Node>, negated: bool) -> Vec<Node> {
     }
     for (column, literals) in literals {
         let ty = literals.first().map(|literal| literal.data_type().clone());
-        match ty.filter(|ty| literals.len() > FEW && *ty != DataType::Boolean) {
-            Some(ty) => {
-                let values = literals.into_iter().map(|literal| literal.value).collect();
-                joined.push(among(column, &ty, values, negated));
-            }
-            None => {
-                let compare = |literal| Node::Compare(column.clone(), same, literal);
-                joined.extend(literals.into_iter().map(compare));
-            }
+        if let Some(ty) = ty.filter(|ty| literals.len() > FEW && *ty != DataType::Boolean) {
+            let values = literals.into_iter().map(|literal| literal.value).collect();
+            joined.push(among(column, &ty, values, negated));
+        } else {
+            let compare = |literal| Node::Compare(column.clone(), same, literal);
+            joined.extend(literals.into_iter().map(compare));
         }
     }
     joined
