@@ -170,7 +170,10 @@ fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> 
                 Node::Null(column)
             })
         }
-        Predicate::And(parts) => parts.iter().map(bind_part).collect::<Result<_>>().map(and),
+        Predicate::And(parts) => {
+            let parts = parts.iter().map(bind_part).collect::<Result<_>>()?;
+            Ok(and(lists(parts, !negated)))
+        }
         Predicate::Or(parts) => {
             let mut each = Vec::new();
             alternatives(parts, depth, &mut each)?;
@@ -229,29 +232,38 @@ fn alternatives<'p>(
     Ok(())
 }
 
-/// Parts of an `OR` (of an `AND` where `negated`) with those that compare one column with many literals as one.
-fn lists(parts: Vec<Node>, negated: bool) -> Vec<Node> {
-    let same = if negated { Compare::NotEq } else { Compare::Eq };
-    let mut literals: BTreeMap<String, Vec<BoundLiteral>> = BTreeMap::new();
+/// Parts of an `OR` with those that compare one column with many literals as one, or of an `AND` (`all`) with those that
+/// say that it differs from them.
+fn lists(parts: Vec<Node>, all: bool) -> Vec<Node> {
+    let same = if all { Compare::NotEq } else { Compare::Eq };
+    let column_of = |part: &Node| match part {
+        Node::Compare(column, op, literal)
+            if *op == same && *literal.data_type() != DataType::Boolean =>
+        {
+            Some(column.clone())
+        }
+        _ => None,
+    };
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for column in parts.iter().filter_map(column_of) {
+        *counts.entry(column).or_default() += 1;
+    }
+    counts.retain(|_, count| *count > FEW);
+    let mut found: BTreeMap<String, (DataType, Vec<Value>)> = BTreeMap::new();
     let mut joined = Vec::new();
     for part in parts {
-        match part {
-            Node::Compare(column, op, literal) if op == same => {
-                literals.entry(column).or_default().push(literal);
+        let column = column_of(&part).filter(|column| counts.contains_key(column));
+        match (column, part) {
+            (Some(column), Node::Compare(_, _, literal)) => {
+                let ty = || (literal.data_type().clone(), Vec::new());
+                let (_, values) = found.entry(column).or_insert_with(ty);
+                values.push(literal.value);
             }
-            other => joined.push(other),
+            (_, part) => joined.push(part),
         }
     }
-    for (column, literals) in literals {
-        let ty = literals.first().map(|literal| literal.data_type().clone());
-        if let Some(ty) = ty.filter(|ty| literals.len() > FEW && *ty != DataType::Boolean) {
-            let values = literals.into_iter().map(|literal| literal.value).collect();
-            joined.push(among(column, &ty, values, negated));
-        } else {
-            let compare = |literal| Node::Compare(column.clone(), same, literal);
-            joined.extend(literals.into_iter().map(compare));
-        }
-    }
+    let sets = found.into_iter();
+    joined.extend(sets.map(|(column, (ty, values))| among(column, &ty, values, all)));
     joined
 }
 

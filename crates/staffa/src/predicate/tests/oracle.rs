@@ -211,13 +211,27 @@ fn column_test(
             };
             let one = |cell| any(&values.iter().map(|v| equals(cell, v)).collect::<Vec<_>>());
             let truth = column.cells.iter().map(one).collect();
-            (
-                Predicate::In {
+            let each = |op, literals: Vec<Literal>| {
+                let compare = |literal| Predicate::Compare {
+                    column: name.clone(),
+                    op,
+                    literal,
+                };
+                literals.into_iter().map(compare).collect()
+            };
+            // A list in other words; text keeps no `OR` of one part.
+            let predicate = match rng.below(if literals.len() == 1 { 1 } else { 3 }) {
+                1 => Predicate::Or(each(Compare::Eq, literals)),
+                2 => {
+                    let others = Predicate::And(each(Compare::NotEq, literals));
+                    Predicate::Not(Box::new(others))
+                }
+                _ => Predicate::In {
                     column: name,
                     literals,
                 },
-                truth,
-            )
+            };
+            (predicate, truth)
         }
     }
 }
