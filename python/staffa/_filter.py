@@ -97,7 +97,7 @@ class Filter:
 class _Translation:
     """An expression to translate for the columns of a file: the key of a cache.
 
-    A translation takes as long as a scan of a small file, because pyarrow writes the expression as Substrait.
+    A translation takes as long as a scan of a small file: the expression is pickled, and the pickle read.
     """
 
     def __init__(self, expression: Any, text: str, file: _staffa.File) -> None:

@@ -219,7 +219,8 @@ def _plain(values: list[Any], data_type: pa.DataType) -> pa.Array | None:
         return None
     try:
         return pa.array(values, data_type)
-    except (pa.ArrowException, OverflowError):
+    except (OverflowError, ValueError):
+        # Such as half of a pair of surrogates.
         return None
 
 

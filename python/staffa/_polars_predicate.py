@@ -23,7 +23,7 @@ from staffa._pushdown import is_text
 if TYPE_CHECKING:
     import polars as pl
 
-# Longer lists are left to Polars: a list is as many comparisons within each other.
+# Longer lists are left to Polars: they are comparisons within each other here, and deep ones are not pushed.
 _LONGEST_LIST = 100
 
 

@@ -104,7 +104,7 @@ def _root(expression: pc.Expression) -> _Part:
         steps = _staffa.expression_steps(pickled.to_pybytes())
         rest = iter(steps)
         return _part(next(rest), rest, values)
-    except (pa.ArrowException, InvalidArgumentError, IndexError, StopIteration, TypeError, ValueError):
+    except (AttributeError, LookupError, StopIteration, TypeError, ValueError, pa.ArrowException, InvalidArgumentError):
         # Names that are no UTF-8, positions in place of names, and pickles of a pyarrow to come.
         raise _UnknownError from None
 
@@ -145,8 +145,8 @@ class _Reader:
             return [conjunct for argument in part.arguments for conjunct in self.conjuncts(argument)]
         try:
             return [self.predicate(part)]
-        except (_UnknownError, ArithmeticError, ValueError):
-            # Literals that Python or the library has no value for.
+        except (_UnknownError, ArithmeticError, KeyError, ValueError):
+            # Literals that Python or the library has no value for, and options of a pyarrow to come.
             return [None]
 
     def predicate(self, part: _Part, depth: int = 0) -> Predicate:

@@ -219,6 +219,14 @@ def test_a_filter_of_one_reference_is_not_that_of_another(
         assert ours == theirs, query
 
 
+@pytest.mark.parametrize("count", [3, 65, 4096, 4097])
+def test_long_lists(count: int, both: tuple[Path, Path], con: duckdb.DuckDBPyConnection) -> None:
+    listed = ", ".join(str(3 * i) for i in range(count))
+    counts = "SELECT count(*) FILTER (sorted IN ({0})), count(*) FROM '{1}' WHERE sorted {2} IN ({0})"
+    for word, expected in (("", (count, count)), ("NOT", (0, ROWS - count))):
+        assert con.execute(counts.format(listed, both[0], word)).fetchall() == [expected]
+
+
 def test_a_prepared_filter_is_bound_anew(both: tuple[Path, Path], con: duckdb.DuckDBPyConnection) -> None:
     con.execute(f"PREPARE q AS SELECT count(*) FROM '{both[0]}' WHERE sorted < $1")
     for most in (10, 20_000, 5, 200_000):

@@ -140,6 +140,7 @@ def test_expressions_of_bytes_that_are_no_text(name: str, path: Path) -> None:
         ([("i", 1)], r"conditions \(column, operator, value\)"),
         ([("i", "in", 5)], "in a list of values, found 5"),
         ([("i", "in", ["x"])], "column 'i' of type int64 cannot be compared with 'x': a number expected"),
+        ([("s", "in", ["\ud800"])], "column 's' of type string cannot be compared with '.ud800'"),
         ("s in (1)", "column 's' of type string cannot be compared with 1: a text expected"),
         ("s > 5", "column 's' of type string cannot be compared with 5: a text expected"),
         ([("t", ">", np.datetime64("2013-12-31"))], "column 't' of type timestamp.* cannot be compared with"),

@@ -178,11 +178,15 @@ def test_conditions_within_each_other(parts: int, path: Path) -> None:
 @pytest.mark.parametrize("count", [1, 8, 9, 5000])
 def test_lists(count: int, path: Path) -> None:
     table = pa.table({"n": [*range(9000), None], "s": [*(f"word {i % 70}" for i in range(9000)), None]})
+    numbers, words = list(range(0, 3 * count, 3)), [f"word {i}" for i in range(7, 7 + count)]
+    words_too = pa.array(table["s"].to_pylist()).dictionary_encode()
+    wide = table["n"].cast(pa.decimal128(38, 2))
+    table = table.append_column("d", words_too).append_column("wide", wide)
     staffa.write_table(table, path, row_group_rows=2048)
     file = staffa.open(path)
-    numbers, words = list(range(0, 3 * count, 3)), [f"word {i}" for i in range(7, 7 + count)]
-    for column, values in (("n", numbers), ("s", words)):
-        listed, condition = (column, "in", values), F(column).isin(values)
+    prices = [Decimal(number) for number in numbers]
+    for column, values in (("n", numbers), ("s", words), ("d", words), ("wide", prices)):
+        listed, condition = (column, "in", values), F(column).isin(pa.array(values))
         expected = table.filter(condition)
         assert expected.num_rows
         for filter in ([listed], condition, ~~condition):

@@ -11,7 +11,7 @@ const MOST_BITS: u64 = 1 << 16;
 /// A set of words, and whether those in it pass or all others.
 #[derive(Debug)]
 pub struct WordSet<T> {
-    /// The least word, in the order of the kind.
+    /// The least word, in the order of the kind; floats in that of their bits.
     base: T,
     /// Every word less the base, in order.
     offsets: Vec<T>,
@@ -68,7 +68,8 @@ impl<T: Integer> WordSet<T> {
             // No word is in it, not even the base.
             _ if self.offsets.is_empty() => self.each(values, out, |_| false),
             Members::Bits(bits) => self.each(values, out, |offset| {
-                let word = bits.get((offset / 64) as usize);
+                let at = usize::try_from(offset / 64).ok();
+                let word = at.and_then(|at| bits.get(at));
                 word.is_some_and(|word| word >> (offset % 64) & 1 == 1)
             }),
             Members::Hashed(set) => self.each(values, out, |offset| set.contains(&offset)),
@@ -128,12 +129,13 @@ mod tests {
                         let passes = members.contains(value) == inside;
                         assert_eq!(out[i / 64] >> (i % 64) & 1 == 1, passes);
                         assert_eq!(set.decided(*value, T::ZERO), Some(passes));
-                        if let Some(all) = set.decided(*value, T::from_u64(3)) {
-                            for step in 0..4 {
-                                let next = value.wrapping_add(T::from_u64(step));
-                                assert_eq!(members.contains(&next) == inside, all);
-                            }
-                        }
+                        let next = |step| value.wrapping_add(T::from_u64(step));
+                        let members_of = (0..4).filter(|step| members.contains(&next(*step)));
+                        // The order begins with the base, and the words must not pass its end.
+                        let end = set.base.wrapping_sub(T::from_u64(1));
+                        let fits = end.wrapping_sub(*value) >= T::from_u64(3);
+                        let decided = (fits && members_of.count() == 0).then_some(!inside);
+                        assert_eq!(set.decided(*value, T::from_u64(3)), decided);
                     }
                 }
             }

@@ -28,6 +28,9 @@ use crate::error::{Error, Result};
 /// Deepest nesting; every predicate that parses has less.
 const DEPTH: usize = 256;
 
+/// Literals of a list up to which comparing with each takes less than a set of them.
+const FEW: usize = 2;
+
 /// A predicate bound to a schema: to evaluate on batches and to compare with zone maps.
 ///
 /// ```
@@ -176,28 +179,29 @@ fn bind(predicate: &Predicate, schema: &Schema, negated: bool, depth: usize) -> 
         }
         Predicate::Or(parts) => {
             let mut each = Vec::new();
-            alternatives(parts, depth, &mut each)?;
-            let parts = each.into_iter().map(bind_part).collect::<Result<_>>()?;
+            alternatives(parts, depth + 1, &mut each)?;
+            let bind_each = |(part, depth)| bind(part, schema, negated, depth);
+            let parts = each.into_iter().map(bind_each).collect::<Result<_>>()?;
             Ok(or(lists(parts, negated)))
         }
         Predicate::Not(part) => bind(part, schema, !negated, depth + 1),
     }
 }
 
-/// Literals of a list up to which comparing with each takes less than a set of them.
-const FEW: usize = 2;
-
 /// Equal to one of these literals, or to none of them.
 fn one_of(column: &str, ty: &DataType, literals: &[Literal], negated: bool) -> Result<Node> {
-    let mut values = Vec::with_capacity(literals.len());
+    let (mut values, mut nulls) = (Vec::with_capacity(literals.len()), false);
     for literal in literals {
         match located(column, ty, literal)? {
             Some(Position::At(value)) => values.push(value),
-            // Whether a value differs from NULL is not known.
-            None if negated => return Ok(Node::Any(Vec::new())),
             // No value equals it.
-            Some(_) | None => {}
+            Some(_) => {}
+            None => nulls = true,
         }
+    }
+    // Whether a value differs from NULL is not known.
+    if nulls && negated {
+        return Ok(Node::Any(Vec::new()));
     }
     let column = column.to_owned();
     Ok(match (values.is_empty(), negated) {
@@ -216,26 +220,26 @@ fn check_depth(depth: usize) -> Result<()> {
     Ok(())
 }
 
-/// The parts of an `OR`, and of those within it.
+/// The parts of an `OR` and of those within it, each with its depth.
 fn alternatives<'p>(
     parts: &'p [Predicate],
     depth: usize,
-    out: &mut Vec<&'p Predicate>,
+    out: &mut Vec<(&'p Predicate, usize)>,
 ) -> Result<()> {
     check_depth(depth)?;
     for part in parts {
         match part {
             Predicate::Or(parts) => alternatives(parts, depth + 1, out)?,
-            part => out.push(part),
+            part => out.push((part, depth)),
         }
     }
     Ok(())
 }
 
-/// Parts of an `OR` with those that compare one column with many literals as one, or of an `AND` (`all`) with those that
-/// say that it differs from them.
-fn lists(parts: Vec<Node>, all: bool) -> Vec<Node> {
-    let same = if all { Compare::NotEq } else { Compare::Eq };
+/// Parts of an `OR` with those that compare one column with many literals as one, in the place of the
+/// first; of an `AND` (`negated`) with those that say that it differs from them.
+fn lists(parts: Vec<Node>, negated: bool) -> Vec<Node> {
+    let same = if negated { Compare::NotEq } else { Compare::Eq };
     let column_of = |part: &Node| match part {
         Node::Compare(column, op, literal)
             if *op == same && *literal.data_type() != DataType::Boolean =>
@@ -249,21 +253,27 @@ fn lists(parts: Vec<Node>, all: bool) -> Vec<Node> {
         *counts.entry(column).or_default() += 1;
     }
     counts.retain(|_, count| *count > FEW);
-    let mut found: BTreeMap<String, (DataType, Vec<Value>)> = BTreeMap::new();
     let mut joined = Vec::new();
+    // Where the list of a column stands, and its values.
+    let mut found: BTreeMap<String, (usize, DataType, Vec<Value>)> = BTreeMap::new();
     for part in parts {
         let column = column_of(&part).filter(|column| counts.contains_key(column));
         match (column, part) {
             (Some(column), Node::Compare(_, _, literal)) => {
-                let ty = || (literal.data_type().clone(), Vec::new());
-                let (_, values) = found.entry(column).or_insert_with(ty);
+                let (_, _, values) = found.entry(column).or_insert_with(|| {
+                    joined.push(Node::Any(Vec::new()));
+                    (joined.len() - 1, literal.data_type().clone(), Vec::new())
+                });
                 values.push(literal.value);
             }
             (_, part) => joined.push(part),
         }
     }
-    let sets = found.into_iter();
-    joined.extend(sets.map(|(column, (ty, values))| among(column, &ty, values, all)));
+    for (column, (at, ty, values)) in found {
+        if let Some(place) = joined.get_mut(at) {
+            *place = among(column, &ty, values, negated);
+        }
+    }
     joined
 }
 

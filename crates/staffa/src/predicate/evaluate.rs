@@ -1,17 +1,20 @@
-//! Rows of a batch that match: one pass of Arrow's comparison kernels per literal, and bitmaps
-//! combined.
+//! Rows of a batch that match: one pass of Arrow's comparison kernels per literal, or of lookups for a
+//! list, and bitmaps combined.
 //!
 //! Without `NOT` (see `bind`) false and NULL need not be told apart: a bit is set where the part is
 //! true.
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::{Int16Type, Int32Type, Int64Type, RunEndIndexType};
 use arrow_array::{Array, ArrayRef, BooleanArray, Datum, RecordBatch, RunArray};
 use arrow_buffer::{ArrowNativeType as _, BooleanBuffer, BooleanBufferBuilder, NullBuffer};
 use arrow_ord::cmp;
 use arrow_schema::DataType;
 use arrow_string::like;
+use hashbrown::HashSet;
 
 use super::bind::{Bound, BoundLiteral, Node, Test, innermost};
+use super::position::{Half, Value};
 use super::{Compare, path};
 use crate::error::{Error, Result};
 
@@ -65,15 +68,11 @@ pub(crate) fn true_rows(node: &Node, batch: &RecordBatch) -> Result<BooleanBuffe
         } => {
             let array = path::values(batch, name)?;
             check_type(name, innermost(array.data_type()), ty)?;
-            let mut any = BooleanBuffer::new_unset(rows);
-            for value in values.iter() {
-                let literal = BoundLiteral::of(ty, value.clone())?;
-                any = &any | &compare(&array, Compare::Eq, &literal)?;
-            }
+            let found = is_in(&array, &members(ty, values)?)?;
             if *negated {
-                &valid(&array) & &!&any
+                &valid(&array) & &!&found
             } else {
-                any
+                found
             }
         }
         Node::Match {
@@ -120,6 +119,66 @@ fn compare(array: &ArrayRef, op: Compare, literal: &BoundLiteral) -> Result<Bool
     Ok(where_valid(values, nulls))
 }
 
+/// The bytes of values of a type, as Arrow stores them.
+fn members(ty: &DataType, values: &[Value]) -> Result<HashSet<Vec<u8>>> {
+    let width = ty.primitive_width();
+    let bytes_of = |value: &Value| match (value, ty) {
+        (Value::Bytes(bytes), _) => Some(bytes.clone()),
+        (Value::Int(value), _) => Some(value.to_le_bytes().get(..width?)?.to_vec()),
+        (Value::Float(value), DataType::Float16) => {
+            Some(Half::from_f64(*value).to_le_bytes().to_vec())
+        }
+        (Value::Float(value), DataType::Float32) => Some((*value as f32).to_le_bytes().to_vec()),
+        (Value::Float(value), _) => Some(value.to_le_bytes().to_vec()),
+        (Value::Bit(_), _) => None,
+    };
+    let all: Option<_> = values.iter().map(bytes_of).collect();
+    all.ok_or_else(|| Error::internal(format!("a list of values of {ty}")))
+}
+
+/// Rows that are not NULL and whose value is one of the members.
+fn is_in(array: &ArrayRef, members: &HashSet<Vec<u8>>) -> Result<BooleanBuffer> {
+    let found = match array.data_type() {
+        DataType::RunEndEncoded(..) => return by_runs(array, |values| is_in(values, members)),
+        DataType::Dictionary(..) => {
+            let dictionary = array.as_any_dictionary();
+            let passing = is_in(dictionary.values(), members)?;
+            if passing.count_set_bits() == 0 {
+                return Ok(BooleanBuffer::new_unset(array.len()));
+            }
+            let keys = dictionary.normalized_keys();
+            keys.iter()
+                .map(|key| *key < passing.len() && passing.value(*key))
+                .collect()
+        }
+        ty if ty.is_string() || ty.is_binary() => {
+            let strings = arrow_cast::cast(array, &DataType::LargeBinary)?;
+            let strings = strings.as_binary::<i64>();
+            let each = 0..strings.len();
+            each.map(|row| members.contains(strings.value(row)))
+                .collect()
+        }
+        ty => {
+            let width = match ty {
+                DataType::FixedSizeBinary(width) => usize::try_from(*width).ok(),
+                ty => ty.primitive_width(),
+            };
+            let data = array.to_data();
+            let place = width.zip(data.buffers().first());
+            let (width, buffer) =
+                place.ok_or_else(|| Error::internal(format!("a list of values of {ty}")))?;
+            let value_of = |row: usize| {
+                let start = (data.offset() + row) * width;
+                buffer.get(start..start + width)
+            };
+            let each = 0..array.len();
+            each.map(|row| value_of(row).is_some_and(|value| members.contains(value)))
+                .collect()
+        }
+    };
+    Ok(&found & &valid(array))
+}
+
 fn where_valid(values: BooleanBuffer, nulls: Option<NullBuffer>) -> BooleanBuffer {
     match nulls {
         Some(nulls) => &values & nulls.inner(),
@@ -136,12 +195,8 @@ fn matching(
 ) -> Result<BooleanBuffer> {
     // The kernels do not know runs, of which each is tested once, nor binary of fixed size, which is
     // copied.
-    if let DataType::RunEndEncoded(ends, _) = array.data_type() {
-        return match ends.data_type() {
-            DataType::Int16 => by_runs::<Int16Type>(array, test, scalar, negated),
-            DataType::Int32 => by_runs::<Int32Type>(array, test, scalar, negated),
-            _ => by_runs::<Int64Type>(array, test, scalar, negated),
-        };
+    if let DataType::RunEndEncoded(..) = array.data_type() {
+        return by_runs(array, |values| matching(values, test, scalar, negated));
     }
     if let DataType::FixedSizeBinary(_) = innermost(array.data_type()) {
         let binary = arrow_cast::cast(array, &DataType::Binary)?;
@@ -158,11 +213,25 @@ fn matching(
     Ok(where_valid(values, nulls))
 }
 
-fn by_runs<R: RunEndIndexType>(
+/// A test of the values of runs.
+fn by_runs(
     array: &ArrayRef,
-    test: Test,
-    scalar: &dyn Datum,
-    negated: bool,
+    test: impl Fn(&ArrayRef) -> Result<BooleanBuffer>,
+) -> Result<BooleanBuffer> {
+    match array.data_type() {
+        DataType::RunEndEncoded(ends, _) if *ends.data_type() == DataType::Int16 => {
+            by_runs_of::<Int16Type>(array, test)
+        }
+        DataType::RunEndEncoded(ends, _) if *ends.data_type() == DataType::Int32 => {
+            by_runs_of::<Int32Type>(array, test)
+        }
+        _ => by_runs_of::<Int64Type>(array, test),
+    }
+}
+
+fn by_runs_of<R: RunEndIndexType>(
+    array: &ArrayRef,
+    test: impl Fn(&ArrayRef) -> Result<BooleanBuffer>,
 ) -> Result<BooleanBuffer> {
     let runs = array.as_any().downcast_ref::<RunArray<R>>();
     let runs = runs.ok_or_else(|| Error::internal(format!("runs of {}", array.data_type())))?;
@@ -171,7 +240,7 @@ fn by_runs<R: RunEndIndexType>(
     }
     let first = runs.get_start_physical_index();
     let count = runs.get_end_physical_index() + 1 - first;
-    let found = matching(&runs.values().slice(first, count), test, scalar, negated)?;
+    let found = test(&runs.values().slice(first, count))?;
     let mut rows = BooleanBufferBuilder::new(runs.len());
     let ends = runs
         .run_ends()

@@ -81,12 +81,13 @@ fn starts(codes: &[u8], slots: &[usize], counts: usize) -> Result<Vec<Vec<u32>>>
     Ok(starts)
 }
 
-/// Adds the rows of each code to the count of other strings, or to that of the numbers of each slot.
+/// Adds the rows of each code to the count of other strings, or to those of the slots' numbers.
 fn add(sums: &mut [u32], rows: &[u32], slots: &[usize]) -> Result<()> {
     let (others, numbers) = sums.split_first_mut().ok_or_else(no_numbers)?;
     let (first, rows) = rows.split_first().ok_or_else(no_numbers)?;
     *others += first;
-    for (rows, slots) in rows.iter().zip(slots.get(1..).unwrap_or_default()) {
+    let each = rows.iter().zip(slots.get(1..).unwrap_or_default());
+    for (rows, slots) in each.filter(|(rows, _)| **rows > 0) {
         let numbers = numbers.get_mut(..*slots).ok_or_else(no_numbers)?;
         numbers.iter_mut().for_each(|sum| *sum += rows);
     }

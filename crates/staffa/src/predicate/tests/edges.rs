@@ -253,6 +253,21 @@ fn batches_of_another_schema_and_deep_nesting_are_refused() {
         deep = Predicate::Not(Box::new(deep));
     }
     assert!(deep.bind(&schema).is_err());
+    let nested = |levels: usize| {
+        let wrap = |part, level: usize| match level % 3 {
+            0 => Predicate::Or(vec![part]),
+            1 => Predicate::And(vec![part]),
+            _ => Predicate::Or(vec![
+                Predicate::IsNull {
+                    column: "i8".into(),
+                },
+                part,
+            ]),
+        };
+        (0..levels).fold(parse("i8 = 1"), wrap)
+    };
+    assert!(nested(250).bind(&schema).is_ok());
+    assert!(nested(260).bind(&schema).is_err());
 }
 
 /// Two rows of a wide decimal, a decimal of hundreds, strings without bytes, large integers.

@@ -147,6 +147,7 @@ impl Case<'_> {
         let (column, pruned) = match predicate {
             Predicate::StartsWith { column, .. } => (column, &mut counts.prefixes),
             Predicate::Compare { column, .. } => (column, &mut counts.simple),
+            Predicate::In { column, literals } if literals.len() > 2 => (column, &mut counts.lists),
             _ => return,
         };
         if !some && self.zone(column, rows).is_some() {
@@ -163,6 +164,7 @@ struct Counts {
     matched: usize,
     simple: Pruned,
     prefixes: Pruned,
+    lists: Pruned,
 }
 
 /// Blocks in which no row matches, and how many of them are pruned.
@@ -203,13 +205,18 @@ fn rows_and_blocks_agree_with_the_oracle() {
         matched,
         simple,
         prefixes,
+        lists,
     } = counts;
     assert!(
         kept < blocks && matched > blocks / 10,
         "{blocks} blocks, {matched} match, {kept} kept"
     );
     let share = |Pruned { empty, pruned }: Pruned| pruned as f64 / empty as f64;
-    let (simple, prefixes) = (share(simple), share(prefixes));
+    let (simple, prefixes, lists) = (share(simple), share(prefixes), share(lists));
+    assert!(
+        lists > 0.5,
+        "only {lists} without a value of the list are pruned"
+    );
     assert!(
         prefixes > 0.5,
         "only {prefixes} without the prefix are pruned"
