@@ -37,14 +37,8 @@ pub(crate) fn may_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option<
             values,
             negated,
             ..
-        } => zone(column).is_none_or(|zone| {
-            let may = if *negated {
-                !has_only(&zone.bounds, values)
-            } else {
-                may_have(&zone.bounds, values)
-            };
-            zone.nulls != rows && may
-        }),
+        } => zone(column)
+            .is_none_or(|zone| zone.nulls != rows && may_be_in(values, *negated, &zone.bounds)),
         Node::Match {
             column,
             prefix,
@@ -76,14 +70,8 @@ pub(crate) fn must_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option
             values,
             negated,
             ..
-        } => zone(column).is_some_and(|zone| {
-            let must = if *negated {
-                !may_have(&zone.bounds, values)
-            } else {
-                has_only(&zone.bounds, values)
-            };
-            zone.nulls == 0 && must
-        }),
+        } => zone(column)
+            .is_some_and(|zone| zone.nulls == 0 && !may_be_in(values, !negated, &zone.bounds)),
         Node::Match {
             column,
             prefix,
@@ -98,26 +86,21 @@ pub(crate) fn must_be_true(node: &Node, rows: u64, zone: &dyn Fn(&str) -> Option
     }
 }
 
-/// Whether one of these values, which are in order, may lie between the bounds.
-fn may_have(bounds: &Bounds, values: &[Value]) -> bool {
-    let may = |value: &Value| within(Compare::Eq, value, bounds);
-    match bounds {
-        // A NaN lies outside of the bounds.
-        Bounds::Float { .. } => values.iter().any(may),
-        _ => from_least(bounds, values).is_some_and(may),
-    }
-}
-
-/// Whether all values between the bounds are one of these, which are in order.
-fn has_only(bounds: &Bounds, values: &[Value]) -> bool {
-    from_least(bounds, values).is_some_and(|value| !within(Compare::NotEq, value, bounds))
-}
-
-/// The first of the values, which are in order, that is not below the bounds.
-fn from_least<'v>(bounds: &Bounds, values: &'v [Value]) -> Option<&'v Value> {
+/// Whether a value between the bounds may be one of these, which are in order, or none of them where
+/// `negated`.
+fn may_be_in(values: &[Value], negated: bool, bounds: &Bounds) -> bool {
     // No value between the bounds is up to one below them.
     let first = values.partition_point(|value| !within(Compare::LtEq, value, bounds));
-    values.get(first)
+    let least = values.get(first);
+    match bounds {
+        // All are equal to one of them only where all are equal.
+        _ if negated => least.is_none_or(|value| within(Compare::NotEq, value, bounds)),
+        // A NaN lies outside of the bounds.
+        Bounds::Float { .. } => values
+            .iter()
+            .any(|value| within(Compare::Eq, value, bounds)),
+        _ => least.is_some_and(|value| within(Compare::Eq, value, bounds)),
+    }
 }
 
 /// Whether a value between the bounds may have the prefix.
