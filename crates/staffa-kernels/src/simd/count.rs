@@ -94,7 +94,7 @@ fn below_body(values: &[u32], bound: u32) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::dispatch::testing::for_ints;
+    use crate::simd::dispatch::testing::{for_ints, on_every_level};
     use crate::testing::Rng;
 
     fn counts_agree<T: Int>() {
@@ -117,6 +117,10 @@ mod tests {
 
     #[test]
     fn codes_are_counted_if_they_have_places() {
+        on_every_level(codes_agree);
+    }
+
+    fn codes_agree() {
         let mut rng = Rng(0xc0de);
         for places in [1, 2, 9, FEW, FEW + 1, 256] {
             for len in (0..70).chain([128, 1000, 1024]) {
@@ -143,6 +147,10 @@ mod tests {
 
     #[test]
     fn the_last_below_is_found() {
+        on_every_level(last_agrees);
+    }
+
+    fn last_agrees() {
         let mut rng = Rng(0xbe10);
         for len in (0..70).chain([1000, 1024]) {
             let values: Vec<u32> = (0..len)
