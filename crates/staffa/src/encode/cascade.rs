@@ -81,7 +81,7 @@ impl Chooser<'_> {
         }
         let few = sample::are_few(values.len());
         if self.position.trial || few && !self.hint_suits_few(values.len()) {
-            return self.smallest_of_few(values, stats);
+            return self.smallest_of_few(values, stats, None);
         }
         let hinted = match self.position.hint {
             Some(hint) => self.encode_hinted(hint, values, stats)?,
@@ -89,7 +89,7 @@ impl Chooser<'_> {
         };
         match hinted {
             Some((node, true)) => Ok(node),
-            _ if few => self.smallest_of_few(values, stats),
+            hinted if few => self.smallest_of_few(values, stats, hinted.map(|(node, _)| node)),
             hinted => self.smallest_by_estimate(values, stats, hinted.map(|(node, _)| node)),
         }
     }
@@ -184,7 +184,7 @@ impl Chooser<'_> {
             return Ok(None);
         };
         let shareable = encoding.shareable(&node);
-        let suits = hint.example.suits(&node, shareable)
+        let suits = hint.example.suits(&node, values, shareable)
             && !(hint.is_similar && self.is_beaten(&node, values, stats)?);
         Ok(Some((node, suits)))
     }
@@ -206,8 +206,13 @@ impl Chooser<'_> {
     }
 
     /// The smallest tree of few values, and samples: of the candidates whose trees with flat children
-    /// are smallest (decision 32).
-    fn smallest_of_few(&self, values: Values<'_>, stats: &Stats<'_>) -> Result<Node> {
+    /// are smallest (decision 32). `hinted` is encoded already.
+    fn smallest_of_few(
+        &self,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+        mut hinted: Option<Node>,
+    ) -> Result<Node> {
         // A trial does not see what the blocks of a chunk share.
         let is_alone = self.chunk().is_none();
         let is_no_bits = !matches!(values, Values::Bits(_));
@@ -229,7 +234,10 @@ impl Chooser<'_> {
         let paying = ranked.into_iter().take_while(|(cost, ..)| *cost <= most);
         let mut best: Option<(usize, Node)> = None;
         for (_, candidate, node) in paying.take(TRIED_OF_FEW) {
+            let is_encoded = |hinted: &mut Node| hinted.encoding == candidate.info().id;
             let node = if self.is_trial() && candidate.info().is_terminal() {
+                Some(node)
+            } else if let Some(node) = hinted.take_if(is_encoded) {
                 Some(node)
             } else {
                 candidate.encode(values, stats, &self.below(candidate))?

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Pool, sample};
 use crate::format::Node;
+use crate::values::Values;
 
 /// The tree of another block: the encodings, what they took, and bytes that blocks can share.
 #[derive(Debug, Clone)]
@@ -11,6 +12,8 @@ pub(crate) struct Example {
     pub(super) encoding: u8,
     /// Values.
     pub(super) len: usize,
+    /// Bytes of all strings; 0 of others, and where they are not known.
+    string_bytes: usize,
     /// Bytes of the node and its children that are not shared.
     own_bytes: usize,
     /// The node, where it has bytes that blocks can share.
@@ -26,6 +29,7 @@ impl Example {
         Self {
             encoding: node.encoding,
             len: node.len,
+            string_bytes: 0,
             own_bytes: node.size() - shareable,
             shares: (shareable > 0).then(|| node.clone()),
             children: node
@@ -33,6 +37,14 @@ impl Example {
                 .iter()
                 .map(|child| Self::of(child, pool))
                 .collect(),
+        }
+    }
+
+    /// From the root of the tree of a block of these values.
+    pub(crate) fn of_values(node: &Node, values: Values<'_>, pool: &Pool) -> Self {
+        Self {
+            string_bytes: string_bytes(values),
+            ..Self::of(node, pool)
         }
     }
 
@@ -72,13 +84,25 @@ impl Example {
             && children.all(|(own, other)| own.is_like(other))
     }
 
-    /// Whether a tree of the same encodings still suits: while it takes at most 8% more per value
-    /// (decision 30).
-    pub(crate) fn suits(&self, node: &Node, shareable: usize) -> bool {
+    /// Whether a tree of the same encodings still suits these values: while it takes at most 8% more per
+    /// value (decision 30), or per byte of strings, which may be longer than those before.
+    pub(crate) fn suits(&self, node: &Node, values: Values<'_>, shareable: usize) -> bool {
         // Headers do not grow with the values.
         let headers = if sample::are_few(node.len) { 4.0 } else { 64.0 };
-        let most = self.per_value() * node.len as f64 * 1.08 + headers;
+        let per_byte = self.own_bytes as f64 / self.string_bytes.max(1) as f64;
+        let by_bytes = match self.string_bytes {
+            0 => 0.0,
+            _ => per_byte * string_bytes(values) as f64,
+        };
+        let most = by_bytes.max(self.per_value() * node.len as f64) * 1.08 + headers;
         (node.size() - shareable) as f64 <= most + shareable as f64 * 0.5
+    }
+}
+
+fn string_bytes(values: Values<'_>) -> usize {
+    match values {
+        Values::Bytes(strings) => strings.contents().len(),
+        _ => 0,
     }
 }
 

@@ -78,7 +78,7 @@ impl<'a> Cut<'a> {
     }
 
     /// The first block that has values, its tree chosen with the strings of all blocks in sight.
-    fn first_tree(&self, hint: Option<&Hint<'_>>) -> Result<Option<First>> {
+    fn first_tree(&self, hint: Option<&Hint<'_>>) -> Result<Option<First<'_>>> {
         let Some((block, values)) = first_with_values(&self.inputs) else {
             return Ok(None);
         };
@@ -94,7 +94,11 @@ impl<'a> Cut<'a> {
             chooser = chooser.with_chunk(ChunkStrings::new(strings, values), bytes);
         }
         let tree = self.tree()(block, values, chooser.with_hint(hint))?;
-        Ok(Some(First { block, tree }))
+        Ok(Some(First {
+            block,
+            values,
+            tree,
+        }))
     }
 
     /// The chunk: the tree of the first block, and trees like it for the others. `None` where that of the
@@ -105,14 +109,19 @@ impl<'a> Cut<'a> {
         with_tokens: Option<bool>,
     ) -> Result<Option<ChosenChunk<'a>>> {
         let mut nodes = vec![None; self.inputs.len()];
-        let Some(First { block, tree }) = self.first_tree(hint)? else {
+        let Some(first) = self.first_tree(hint)? else {
             let nothing = Sharing::Skipped("there are no values");
             return self.chosen(nodes, None, (None, nothing)).map(Some);
         };
+        let First {
+            block,
+            values,
+            tree,
+        } = first;
         if with_tokens.is_some_and(|with| with != onpair::has_tokens(&tree)) {
             return Ok(None);
         }
-        let example = Example::of(&tree, &POOL);
+        let example = Example::of_values(&tree, values, &POOL);
         if let Some(first) = nodes.get_mut(block) {
             *first = Some(tree);
         }
@@ -227,8 +236,9 @@ impl<'a> Cut<'a> {
 }
 
 /// The first block that has values.
-struct First {
+struct First<'i> {
     block: usize,
+    values: Values<'i>,
     tree: Node,
 }
 
@@ -241,7 +251,7 @@ pub(super) fn trees_like_first(
     let mut nodes = vec![None; inputs.len()];
     if let Some((block, values)) = first_with_values(inputs) {
         let first = tree(block, values, chooser)?;
-        let example = Example::of(&first, &POOL);
+        let example = Example::of_values(&first, values, &POOL);
         if let Some(node) = nodes.get_mut(block) {
             *node = Some(first);
         }

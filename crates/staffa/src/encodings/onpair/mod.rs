@@ -176,7 +176,8 @@ fn reused(example: &Node, strings: Strings<'_>) -> Option<Vec<u8>> {
     let saved = (table.len() * 8) as f64 / f64::from(tokens.width().max(1));
     let most = expected * 1.02 + saved;
     // A sample shows most failures before all is encoded.
-    let sampled = tokens.estimated_codes(strings.contents(), 2 * TRIED);
+    let all = strings.contents();
+    let sampled = tokens.estimated_codes(all, (all.len() / 16).clamp(2 * TRIED, COMPARED));
     if sampled > most * 1.05 {
         return None;
     }
