@@ -236,17 +236,30 @@ impl Tiles {
         lengths: &mut [u32],
         output: &mut Output<'_, impl Fn(&[u64; 2], &Tile, &mut [u8; WIDE])>,
     ) -> Option<()> {
-        let mut next = Places::default();
-        for (&code, length) in codes.iter().zip(lengths) {
-            let start = output.at;
-            if code == 0 {
-                output.string(others.next()?)?;
-            } else {
-                let template = self.template(code)?;
-                output.row(template, blocks, next)?;
-                next.advance(template.taken);
+        let (mut next, mut rows) = (Places::default(), lengths);
+        for run in codes.chunk_by(|a, b| a == b) {
+            let (lengths, rest) = rows.split_at_mut_checked(run.len())?;
+            rows = rest;
+            let code = run.first()?;
+            if *code > 0 {
+                let template = self.template(*code)?;
+                if !output.run(template, blocks, next, lengths)? {
+                    for length in lengths {
+                        let start = output.at;
+                        output.row(template, blocks, next)?;
+                        next.advance(template.taken);
+                        *length = (output.at - start) as u32;
+                    }
+                    continue;
+                }
+                run.iter().for_each(|_| next.advance(template.taken));
+                continue;
             }
-            *length = (output.at - start) as u32;
+            for length in lengths {
+                let string = others.next()?;
+                output.string(string)?;
+                *length = string.len() as u32;
+            }
         }
         Some(())
     }
@@ -281,16 +294,10 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         blocks: &[Block],
         lengths: &mut [u32],
     ) -> Option<()> {
-        let len = |tile: &Tile| usize::from(tile.len).min(WIDE);
-        let first = columns.map(|column| *column.first_tile());
-        let bytes = first.iter().map(len).sum::<usize>();
-        let rows = lengths.len().min(BLOCK);
-        let room = if is_fixed {
-            rows * bytes + WIDE
-        } else {
-            BLOCK * N * WIDE
-        };
-        if self.out.len() - self.at < room {
+        if is_fixed && self.fixed(columns, blocks, |_| Some(0), lengths)? {
+            return Some(());
+        }
+        if is_fixed || self.out.len() - self.at < BLOCK * N * WIDE {
             return self.many(columns, blocks, lengths);
         }
         let empty = &Block::EMPTY;
@@ -299,35 +306,83 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
             *own = blocks.get(column.block)?;
         }
         let (to, mut at) = (self.out.as_mut_ptr(), self.at);
-        let put = |at: usize, digits: &[u64; 2], tile: &Tile| {
-            // SAFETY: there was room for 16 bytes for each of `N` tiles of 64 rows, and a tile
-            // advances by 16 at most; or for 16 bytes behind all rows, where each takes as many.
-            (self.put)(digits, tile, unsafe { &mut *to.add(at).cast() });
-        };
-        if is_fixed {
-            // The places are known beforehand: no row waits for the one before.
-            for row in 0..rows {
-                let mut place = at + row * bytes;
-                for (tile, block) in first.iter().zip(own) {
-                    put(place, &block.digits[row], tile);
-                    place += len(tile);
-                }
+        for (row, length) in (0..BLOCK).zip(lengths) {
+            let start = at;
+            for (column, block) in columns.into_iter().zip(own) {
+                let tile = column.tile(block, row);
+                // SAFETY: there was room for 16 bytes for each of `N` tiles of 64 rows, and a tile
+                // advances by 16 at most.
+                (self.put)(&block.digits[row], tile, unsafe { &mut *to.add(at).cast() });
+                at += usize::from(tile.len).min(WIDE);
             }
-            lengths.fill(bytes as u32);
-            at += rows * bytes;
-        } else {
-            for (row, length) in (0..BLOCK).zip(lengths) {
-                let start = at;
-                for (column, block) in columns.into_iter().zip(own) {
-                    let tile = column.tile(block, row);
-                    put(at, &block.digits[row], tile);
-                    at += len(tile);
-                }
-                *length = (at - start) as u32;
-            }
+            *length = (at - start) as u32;
         }
         self.at = at;
         Some(())
+    }
+
+    /// Prints up to 64 rows of a template whose rows all have as many bytes, from this `place` of each
+    /// block on; `false`, with nothing printed, where there is no room for wide stores.
+    #[inline(always)]
+    fn fixed<const N: usize>(
+        &mut self,
+        columns: [&Column; N],
+        blocks: &[Block],
+        place: impl Fn(usize) -> Option<usize>,
+        lengths: &mut [u32],
+    ) -> Option<bool> {
+        let len = |tile: &Tile| usize::from(tile.len).min(WIDE);
+        let tiles = columns.map(|column| *column.first_tile());
+        let bytes = tiles.iter().map(len).sum::<usize>();
+        let rows = lengths.len();
+        if self.out.len() - self.at < rows * bytes + WIDE {
+            return Some(false);
+        }
+        let none: &[[u64; 2]] = &[];
+        let mut own = [none; N];
+        for (own, column) in own.iter_mut().zip(columns) {
+            let digits = blocks
+                .get(column.block)?
+                .digits
+                .get(place(column.block)?..)?;
+            *own = digits.get(..rows)?;
+        }
+        let to = self.out.as_mut_ptr();
+        // The places are known beforehand: no row waits for the one before.
+        for row in 0..rows {
+            let mut place = self.at + row * bytes;
+            for (tile, digits) in tiles.iter().zip(own) {
+                // SAFETY: there was room for 16 bytes behind all rows, of which each takes as many.
+                (self.put)(&digits[row], tile, unsafe { &mut *to.add(place).cast() });
+                place += len(tile);
+            }
+        }
+        lengths.fill(bytes as u32);
+        self.at += rows * bytes;
+        Some(true)
+    }
+
+    /// Prints rows of a template that follow one another, where these all have as many bytes; whether it did.
+    #[inline(always)]
+    fn run(
+        &mut self,
+        template: &Columns,
+        blocks: &[Block],
+        places: Places,
+        lengths: &mut [u32],
+    ) -> Option<bool> {
+        if !template.is_fixed || lengths.len() < 2 {
+            return Some(false);
+        }
+        let place = |block| places.of(block);
+        match template.columns.as_slice() {
+            [a] => self.fixed([a], blocks, place, lengths),
+            [a, b] => self.fixed([a, b], blocks, place, lengths),
+            [a, b, c] => self.fixed([a, b, c], blocks, place, lengths),
+            [a, b, c, d] => self.fixed([a, b, c, d], blocks, place, lengths),
+            [a, b, c, d, e] => self.fixed([a, b, c, d, e], blocks, place, lengths),
+            _ => Some(false),
+        }
     }
 
     /// Prints up to 64 rows whose digits are in one block, of templates of `widest` columns at most.
