@@ -30,6 +30,8 @@ pub(super) struct Column {
     pub(super) block: usize,
     /// By the number of digits, less one.
     tiles: [Tile; DIGITS],
+    /// Whether all of these are the same.
+    pub(super) is_fixed: bool,
 }
 
 /// A byte of a row.
@@ -62,14 +64,16 @@ impl Column {
         &self.tiles[block.index(row)]
     }
 
+    /// The tile of a row that needs one digit and so many more.
+    #[inline(always)]
+    pub(super) fn tile_of(&self, more: u8) -> &Tile {
+        &self.tiles[usize::from(more) % DIGITS]
+    }
+
     /// The tile of a row that needs one digit.
     #[inline(always)]
     pub(super) fn first_tile(&self) -> &Tile {
         &self.tiles[0]
-    }
-
-    fn is_fixed(&self) -> bool {
-        self.tiles.iter().all(|tile| tile == self.first_tile())
     }
 }
 
@@ -175,7 +179,7 @@ pub(super) fn columns(template: &Template, conversions: &[Conversion]) -> Option
         push_columns(steps, &[], 0, &mut columns)?;
     }
     Some(Columns {
-        is_fixed: columns.iter().all(Column::is_fixed),
+        is_fixed: columns.iter().all(|column| column.is_fixed),
         lengths: lengths(&columns),
         taken: Places::one_of(block),
         columns,
@@ -218,7 +222,11 @@ fn push_columns(
             let end = row.len().min(start + WIDE);
             *tile = Tile::of(row.get(start.min(end)..end)?);
         }
-        all.push(Column { block, tiles });
+        all.push(Column {
+            block,
+            is_fixed: tiles.array_windows().all(|[a, b]| a == b),
+            tiles,
+        });
     }
     Some(())
 }

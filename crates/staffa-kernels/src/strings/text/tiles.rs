@@ -321,8 +321,9 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         Some(())
     }
 
-    /// Prints up to 64 rows of a template whose rows all have as many bytes, from this `place` of each
-    /// block on; `false`, with nothing printed, where there is no room for wide stores.
+    /// Prints up to 64 rows whose numbers, from this `place` of each block on, have as many digits, so that all
+    /// rows have as many bytes; `false`, with nothing printed, where they have others, or there is no room for
+    /// wide stores.
     #[inline(always)]
     fn fixed<const N: usize>(
         &mut self,
@@ -332,26 +333,30 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         lengths: &mut [u32],
     ) -> Option<bool> {
         let len = |tile: &Tile| usize::from(tile.len).min(WIDE);
-        let tiles = columns.map(|column| *column.first_tile());
-        let bytes = tiles.iter().map(len).sum::<usize>();
         let rows = lengths.len();
+        let none: (Tile, &[[u64; 2]]) = (Tile::default(), &[]);
+        let mut own = [none; N];
+        for ((tile, digits), column) in own.iter_mut().zip(columns) {
+            let (block, first) = (blocks.get(column.block)?, place(column.block)?);
+            *digits = block.digits.get(first..)?.get(..rows)?;
+            *tile = *column.first_tile();
+            if !column.is_fixed {
+                let (first, rest) = block.more.get(first..)?.get(..rows)?.split_first()?;
+                if rest.iter().any(|more| more != first) {
+                    return Some(false);
+                }
+                *tile = *column.tile_of(*first);
+            }
+        }
+        let bytes = own.iter().map(|(tile, _)| len(tile)).sum::<usize>();
         if self.out.len() - self.at < rows * bytes + WIDE {
             return Some(false);
-        }
-        let none: &[[u64; 2]] = &[];
-        let mut own = [none; N];
-        for (own, column) in own.iter_mut().zip(columns) {
-            let digits = blocks
-                .get(column.block)?
-                .digits
-                .get(place(column.block)?..)?;
-            *own = digits.get(..rows)?;
         }
         let to = self.out.as_mut_ptr();
         // The places are known beforehand: no row waits for the one before.
         for row in 0..rows {
             let mut place = self.at + row * bytes;
-            for (tile, digits) in tiles.iter().zip(own) {
+            for (tile, digits) in &own {
                 // SAFETY: there was room for 16 bytes behind all rows, of which each takes as many.
                 (self.put)(&digits[row], tile, unsafe { &mut *to.add(place).cast() });
                 place += len(tile);
@@ -362,7 +367,7 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         Some(true)
     }
 
-    /// Prints rows of a template that follow one another, where these all have as many bytes; whether it did.
+    /// Prints rows of a template that follow one another, where all have as many bytes; whether it did.
     #[inline(always)]
     fn run(
         &mut self,
@@ -371,7 +376,7 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         places: Places,
         lengths: &mut [u32],
     ) -> Option<bool> {
-        if !template.is_fixed || lengths.len() < 2 {
+        if lengths.len() < 2 {
             return Some(false);
         }
         let place = |block| places.of(block);
@@ -381,6 +386,7 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
             [a, b, c] => self.fixed([a, b, c], blocks, place, lengths),
             [a, b, c, d] => self.fixed([a, b, c, d], blocks, place, lengths),
             [a, b, c, d, e] => self.fixed([a, b, c, d, e], blocks, place, lengths),
+            [a, b, c, d, e, f] => self.fixed([a, b, c, d, e, f], blocks, place, lengths),
             _ => Some(false),
         }
     }
