@@ -31,7 +31,7 @@ const SLOTS: usize = 13;
 
 /// Its estimate is as many times larger: printing takes longer than copying, and must pay.
 const WORTH: f64 = 1.3;
-/// Rows in which a trial looks for templates.
+/// Rows by which a trial judges all of them.
 const TRIED: usize = 256;
 
 /// See the [module](self).
@@ -110,10 +110,11 @@ impl Encoding for Text {
                 .iter()
                 .step_by(sample.len().div_ceil(TRIED).max(1))
                 .collect();
-            let Some(parsed) = Parsed::of(few.as_strings(), strings, false)? else {
+            let few = few.as_strings();
+            let Some(parsed) = Parsed::of(few, few, false)? else {
                 return Ok(None);
             };
-            return parsed.trial(values);
+            return parsed.trial(few, values);
         }
         let Some(mut parsed) = Parsed::of(sample, strings, chooser.must_encode())? else {
             return Ok(None);

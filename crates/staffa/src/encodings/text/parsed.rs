@@ -178,33 +178,27 @@ impl Parsed {
         Ok(best)
     }
 
-    /// A node of about the size, without a trial of its children.
-    pub(super) fn trial(&self, values: Values<'_>) -> Result<Option<Node>> {
-        let mut least = None;
+    /// A node of `values` of about the size, by some of these, without a trial of its children.
+    pub(super) fn trial(&self, some: Strings<'_>, values: Values<'_>) -> Result<Option<Node>> {
+        let mut least: Option<[usize; 2]> = None;
         for radices in self.radices() {
             let slots = self.slots(&radices)?;
-            let slots = slots
-                .iter()
-                .map(|slot| rough_bytes(slot.borrow()))
-                .sum::<usize>();
-            let size = self.payload(&radices)?.len() + slots;
-            least = Some(least.map_or(size, |least| size.min(least)));
+            let slots = slots.iter().map(|slot| rough_bytes(slot.borrow())).sum();
+            let size = [self.payload(&radices)?.len(), slots];
+            let is_less = |least: &[usize; 2]| size.iter().sum::<usize>() < least.iter().sum();
+            least = least.filter(|least| !is_less(least)).or(Some(size));
         }
-        let Some(least) = least else {
+        let Some([templates, slots]) = least else {
             return Ok(None);
         };
         let codes = rough_bytes(Values::U8(&self.codes));
-        let others = OwnedValues::take(values, &self.others)?
-            .borrow()
-            .plain_bytes()
-            * 3
-            / 4;
-        node(
-            &Text,
-            values,
-            vec![0; least + codes + others + self.others.len()],
-            vec![],
-        )
+        let others = self.others.iter();
+        let others: usize = others
+            .map(|row| 1 + some.get(*row as usize).len() * 3 / 4)
+            .sum();
+        // Templates do not grow with the rows.
+        let growing = (slots + codes + others) * values.len() / some.len().max(1);
+        node(&Text, values, vec![0; templates + growing], vec![])
     }
 
     /// The slots in row order.
