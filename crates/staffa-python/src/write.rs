@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{Array, RecordBatch};
@@ -100,7 +101,13 @@ pub(crate) struct Writer {
     /// None after the file is finished or given up.
     writer: Mutex<Option<Output>>,
     cancel: Cancel,
+    /// Bytes of all batches so far.
+    bytes: AtomicUsize,
+    is_local: bool,
 }
+
+/// Batches of fewer bytes are written before Ctrl-C could be heard: another thread would take longer to start.
+const SMALL: usize = 1 << 18;
 
 #[pymethods]
 impl Writer {
@@ -118,15 +125,20 @@ impl Writer {
                 None => Output::Local(staffa::Writer::create(&path, schema, options)?),
             };
             Ok(Self {
+                is_local: matches!(writer, Output::Local(_)),
                 writer: Mutex::new(Some(writer)),
                 cancel,
+                bytes: AtomicUsize::new(0),
             })
         })
     }
 
     /// Adds the rows of an Arrow stream, which is read whole before.
     fn write(&self, py: Python<'_>, batches: &Bound<'_, PyAny>) -> PyResult<()> {
-        write_all(py, batches, &self.cancel, || self.lock(), Output::write)
+        let batches = read(py, batches)?;
+        let bytes = batches.iter().map(RecordBatch::get_array_memory_size).sum();
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.run(py, || write_all(&batches, self.lock(), Output::write))
     }
 
     /// Finishes the file with these keys and values of the user; returns rows, row groups, bytes as Arrow and
@@ -136,7 +148,7 @@ impl Writer {
         py: Python<'_>,
         metadata: Vec<(String, Vec<u8>)>,
     ) -> PyResult<(u64, usize, u64, u64)> {
-        let summary = run_interruptibly(py, &self.cancel, || {
+        let summary = self.run(py, || {
             self.lock().take().ok_or_else(closed)?.finish(metadata)
         })?;
         Ok((
@@ -164,28 +176,31 @@ impl Writer {
 }
 
 impl Writer {
+    /// Works on another thread while this one looks for Ctrl-C, unless there is little to do.
+    fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+        if self.is_local && self.bytes.load(Ordering::Relaxed) < SMALL {
+            run(py, work)
+        } else {
+            run_interruptibly(py, &self.cancel, work)
+        }
+    }
+
     /// Locked without the GIL: the holder of the lock may wait for the GIL.
     fn lock(&self) -> MutexGuard<'_, Option<Output>> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Adds the rows of an Arrow stream to the writer behind a lock.
-fn write_all<'w, W: Send + 'w>(
-    py: Python<'_>,
-    batches: &Bound<'_, PyAny>,
-    cancel: &Cancel,
-    lock: impl FnOnce() -> MutexGuard<'w, Option<W>> + Send,
-    write: impl Fn(&mut W, &RecordBatch) -> Result<()> + Send,
-) -> PyResult<()> {
-    let batches = read(py, batches)?;
-    run_interruptibly(py, cancel, move || {
-        let mut writer = lock();
-        let writer = writer.as_mut().ok_or_else(closed)?;
-        batches.iter().try_for_each(|batch| {
-            check(batch)?;
-            write(writer, batch)
-        })
+/// Adds batches to the writer behind a lock.
+fn write_all<W>(
+    batches: &[RecordBatch],
+    mut writer: MutexGuard<'_, Option<W>>,
+    write: impl Fn(&mut W, &RecordBatch) -> Result<()>,
+) -> Result<()> {
+    let writer = writer.as_mut().ok_or_else(closed)?;
+    batches.iter().try_for_each(|batch| {
+        check(batch)?;
+        write(writer, batch)
     })
 }
 
@@ -233,8 +248,10 @@ impl TableWriter {
 
     /// Adds the rows of an Arrow stream, which is read whole before.
     fn write(&self, py: Python<'_>, batches: &Bound<'_, PyAny>) -> PyResult<()> {
-        let write = table::TableWriter::write;
-        write_all(py, batches, &self.cancel, || self.lock(), write)
+        let batches = read(py, batches)?;
+        run_interruptibly(py, &self.cancel, || {
+            write_all(&batches, self.lock(), table::TableWriter::write)
+        })
     }
 
     /// Makes the files visible; returns their paths, rows, bytes, and the names of their folders.
