@@ -379,14 +379,14 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         if lengths.len() < 2 {
             return Some(false);
         }
-        let place = |block| places.of(block);
-        match template.columns.as_slice() {
-            [a] => self.fixed([a], blocks, place, lengths),
-            [a, b] => self.fixed([a, b], blocks, place, lengths),
-            [a, b, c] => self.fixed([a, b, c], blocks, place, lengths),
-            [a, b, c, d] => self.fixed([a, b, c, d], blocks, place, lengths),
-            [a, b, c, d, e] => self.fixed([a, b, c, d, e], blocks, place, lengths),
-            [a, b, c, d, e, f] => self.fixed([a, b, c, d, e, f], blocks, place, lengths),
+        let (columns, place) = (template.columns.as_slice(), |block| places.of(block));
+        match columns.len() {
+            1 => self.fixed(first::<1>(columns)?, blocks, place, lengths),
+            2 => self.fixed(first::<2>(columns)?, blocks, place, lengths),
+            3 => self.fixed(first::<3>(columns)?, blocks, place, lengths),
+            4 => self.fixed(first::<4>(columns)?, blocks, place, lengths),
+            5 => self.fixed(first::<5>(columns)?, blocks, place, lengths),
+            6 => self.fixed(first::<6>(columns)?, blocks, place, lengths),
             _ => Some(false),
         }
     }
@@ -488,6 +488,12 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         self.at += string.len();
         Some(())
     }
+}
+
+/// The first columns.
+#[inline(always)]
+fn first<const N: usize>(columns: &[Column]) -> Option<[&Column; N]> {
+    columns.first_chunk::<N>().map(<[Column; N]>::each_ref)
 }
 
 /// Makes views of rows by tiles.
