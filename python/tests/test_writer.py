@@ -55,6 +55,24 @@ def test_a_writer_writes_what_it_is_given(path: Path) -> None:
         writer.write_batch(BATCH)
 
 
+def test_few_rows_and_many_in_turn(path: Path) -> None:
+    """Few bytes are written by the calling thread, others by another one."""
+    rows = [3, 40_000, 5, 1, 0, 7]
+    batches = [pa.record_batch({"a": range(n), "s": [f"row {i}" for i in range(n)]}) for n in rows]
+    batches = [batch.cast(pa.schema({"a": pa.int64(), "s": pa.string()})) for batch in batches]
+    keys = pa.array(["x" * 100_000]).dictionary_encode()
+    repeated = pa.table({"d": pa.DictionaryArray.from_arrays(pa.array([0] * 50), keys.dictionary)})
+    staffa.write_table(repeated, path)
+    assert staffa.read_table(path)["d"].to_pylist() == repeated["d"].to_pylist()
+    for some in (batches, batches[:1], batches[1:2], batches[:1] * 2000):
+        with staffa.Writer(path, batches[0].schema) as writer:
+            for batch in some:
+                writer.write(batch)
+        assert staffa.read_table(path).equals(pa.Table.from_batches(some))
+    with pytest.raises(staffa.InvalidArgumentError, match="closed"):
+        writer.write(batches[0])
+
+
 def test_the_end_of_the_block_finishes_the_file(path: Path) -> None:
     with staffa.Writer(path, BATCH.schema) as writer:
         writer.write_batch(BATCH)

@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{Array, RecordBatch};
+use arrow_schema::DataType;
 use pyo3::prelude::*;
 use pyo3_arrow::{PyRecordBatchReader, PySchema};
-use staffa::{Cancel, Error, Result, WriteOptions, WriteSummary};
+use staffa::{Cancel, Error, Profile, Result, WriteOptions, WriteSummary};
 use staffa_lake::table::{self, Folder, TableOptions, TableSummary};
 use staffa_lake::{Location, ObjectWriter};
 
@@ -101,13 +102,38 @@ pub(crate) struct Writer {
     /// None after the file is finished or given up.
     writer: Mutex<Option<Output>>,
     cancel: Cancel,
-    /// Bytes of all batches so far.
+    /// Bytes of all batches so far, from which on another thread writes.
     bytes: AtomicUsize,
-    is_local: bool,
+    /// Whether few bytes are soon written: not with the profile `small`, nor to an object store.
+    is_quick: bool,
 }
 
-/// Batches of fewer bytes are written before Ctrl-C could be heard: another thread would take longer to start.
+/// Fewer bytes are mostly written before a thread that waits would look for Ctrl-C: another thread only costs time.
 const SMALL: usize = 1 << 18;
+
+/// Bytes of a batch, or more than are few where its rows may have more than its buffers.
+fn bytes_of(batch: &RecordBatch) -> usize {
+    let schema = batch.schema();
+    let repeats = schema.flattened_fields().into_iter().any(|field| {
+        use DataType::{BinaryView, Dictionary, LargeListView, ListView, RunEndEncoded, Utf8View};
+        let ty = field.data_type();
+        matches!(
+            ty,
+            Dictionary(..)
+                | RunEndEncoded(..)
+                | Utf8View
+                | BinaryView
+                | ListView(_)
+                | LargeListView(_)
+        )
+    });
+    let rows = batch.num_rows().saturating_mul(8);
+    if repeats {
+        SMALL
+    } else {
+        batch.get_array_memory_size().max(rows)
+    }
+}
 
 #[pymethods]
 impl Writer {
@@ -116,6 +142,7 @@ impl Writer {
     fn new(py: Python<'_>, path: PathBuf, schema: PySchema, options: Options) -> PyResult<Self> {
         run(py, || {
             let options = options.into_write_options()?;
+            let is_small = options.profile == Profile::Small;
             let (cancel, schema) = (options.cancel.clone(), schema.into_inner());
             let writer = match path.to_str().filter(|text| staffa_lake::is_url(text)) {
                 Some(url) => {
@@ -125,7 +152,7 @@ impl Writer {
                 None => Output::Local(staffa::Writer::create(&path, schema, options)?),
             };
             Ok(Self {
-                is_local: matches!(writer, Output::Local(_)),
+                is_quick: matches!(writer, Output::Local(_)) && !is_small,
                 writer: Mutex::new(Some(writer)),
                 cancel,
                 bytes: AtomicUsize::new(0),
@@ -136,9 +163,9 @@ impl Writer {
     /// Adds the rows of an Arrow stream, which is read whole before.
     fn write(&self, py: Python<'_>, batches: &Bound<'_, PyAny>) -> PyResult<()> {
         let batches = read(py, batches)?;
-        let bytes = batches.iter().map(RecordBatch::get_array_memory_size).sum();
+        let bytes = batches.iter().map(bytes_of).sum();
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.run(py, || write_all(&batches, self.lock(), Output::write))
+        self.run(py, move || write_all(batches, self.lock(), Output::write))
     }
 
     /// Finishes the file with these keys and values of the user; returns rows, row groups, bytes as Arrow and
@@ -178,7 +205,7 @@ impl Writer {
 impl Writer {
     /// Works on another thread while this one looks for Ctrl-C, unless there is little to do.
     fn run<T: Send>(&self, py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-        if self.is_local && self.bytes.load(Ordering::Relaxed) < SMALL {
+        if self.is_quick && self.bytes.load(Ordering::Relaxed) < SMALL {
             run(py, work)
         } else {
             run_interruptibly(py, &self.cancel, work)
@@ -191,9 +218,9 @@ impl Writer {
     }
 }
 
-/// Adds batches to the writer behind a lock.
+/// Adds batches to the writer behind a lock. They are dropped here, without the GIL.
 fn write_all<W>(
-    batches: &[RecordBatch],
+    batches: Vec<RecordBatch>,
     mut writer: MutexGuard<'_, Option<W>>,
     write: impl Fn(&mut W, &RecordBatch) -> Result<()>,
 ) -> Result<()> {
@@ -249,8 +276,8 @@ impl TableWriter {
     /// Adds the rows of an Arrow stream, which is read whole before.
     fn write(&self, py: Python<'_>, batches: &Bound<'_, PyAny>) -> PyResult<()> {
         let batches = read(py, batches)?;
-        run_interruptibly(py, &self.cancel, || {
-            write_all(&batches, self.lock(), table::TableWriter::write)
+        run_interruptibly(py, &self.cancel, move || {
+            write_all(batches, self.lock(), table::TableWriter::write)
         })
     }
 

@@ -12,7 +12,7 @@ pub(crate) struct Example {
     pub(super) encoding: u8,
     /// Values.
     pub(super) len: usize,
-    /// Bytes of all strings; 0 of others, and where they are not known.
+    /// Bytes of all strings; 0 of other values, and of children.
     string_bytes: usize,
     /// Bytes of the node and its children that are not shared.
     own_bytes: usize,
@@ -85,16 +85,13 @@ impl Example {
     }
 
     /// Whether a tree of the same encodings still suits these values: while it takes at most 8% more per
-    /// value (decision 30), or per byte of strings, which may be longer than those before.
+    /// value (decision 30), or as much more as strings are longer, up to twice.
     pub(crate) fn suits(&self, node: &Node, values: Values<'_>, shareable: usize) -> bool {
         // Headers do not grow with the values.
         let headers = if sample::are_few(node.len) { 4.0 } else { 64.0 };
-        let per_byte = self.own_bytes as f64 / self.string_bytes.max(1) as f64;
-        let by_bytes = match self.string_bytes {
-            0 => 0.0,
-            _ => per_byte * string_bytes(values) as f64,
-        };
-        let most = by_bytes.max(self.per_value() * node.len as f64) * 1.08 + headers;
+        let as_many = self.string_bytes as f64 / self.len.max(1) as f64 * node.len as f64;
+        let longer = (string_bytes(values) as f64 / as_many.max(1.0)).clamp(1.0, 2.0);
+        let most = self.per_value() * node.len as f64 * longer * 1.08 + headers;
         (node.size() - shareable) as f64 <= most + shareable as f64 * 0.5
     }
 }
@@ -142,5 +139,40 @@ impl<'a> Hint<'a> {
             is_similar: self.is_similar,
             ..Self::new(example)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encodings::POOL;
+    use crate::values::{PhysicalType, StringsBuf};
+
+    #[test]
+    fn longer_strings_may_take_more() {
+        let strings = |len: usize| -> StringsBuf {
+            let string = vec![b'a'; len];
+            (0..1000).map(|_| string.as_slice()).collect()
+        };
+        let node = |bytes: usize| Node {
+            encoding: 0,
+            ty: PhysicalType::Bytes,
+            len: 1000,
+            payload: vec![0; bytes],
+            children: Vec::new(),
+        };
+        let short = strings(100);
+        let values = Values::Bytes(short.as_strings());
+        let example = Example::of_values(&node(30_000), values, &POOL);
+        let suits = |len, bytes| {
+            let strings = strings(len);
+            example.suits(&node(bytes), Values::Bytes(strings.as_strings()), 0)
+        };
+        assert!(suits(100, 32_000) && !suits(100, 33_000));
+        assert!(suits(150, 48_000) && !suits(150, 49_000));
+        // Up to twice, and not less where they are shorter.
+        assert!(suits(1000, 64_000) && !suits(1000, 66_000) && suits(10, 32_000));
+        let none = Values::U8(&[0; 1000]);
+        assert!(example.suits(&node(32_000), none, 0) && !example.suits(&node(33_000), none, 0));
     }
 }

@@ -50,8 +50,6 @@ pub(super) struct Columns {
     pub(super) blocks: usize,
     /// What a row takes of them.
     pub(super) taken: Places,
-    /// Whether the rows of every column have the same tile.
-    pub(super) is_fixed: bool,
     /// The bytes of a row by the number of its digits, less one; `None` where these are in several blocks, or there
     /// is no column.
     pub(super) lengths: Option<[u16; DIGITS]>,
@@ -179,7 +177,6 @@ pub(super) fn columns(template: &Template, conversions: &[Conversion]) -> Option
         push_columns(steps, &[], 0, &mut columns)?;
     }
     Some(Columns {
-        is_fixed: columns.iter().all(|column| column.is_fixed),
         lengths: lengths(&columns),
         taken: Places::one_of(block),
         columns,

@@ -77,15 +77,7 @@ impl Tiles {
                     let template = |row: usize| self.template(*codes.get(row)?);
                     output.rows(self.widest, template, block, lengths)
                 }
-                Common::One(Columns {
-                    columns, is_fixed, ..
-                }) => match columns.as_slice() {
-                    [a] => output.columns([a], *is_fixed, &blocks, lengths),
-                    [a, b] => output.columns([a, b], *is_fixed, &blocks, lengths),
-                    [a, b, c] => output.columns([a, b, c], *is_fixed, &blocks, lengths),
-                    [a, b, c, d] => output.columns([a, b, c, d], *is_fixed, &blocks, lengths),
-                    columns => output.many(columns, &blocks, lengths),
-                },
+                Common::One(template) => output.of_template(template, &blocks, lengths),
                 Common::Any => self.print_mixed(codes, &mut others, &blocks, lengths, &mut output),
             };
             printed.ok_or(Stop::Wrong)?;
@@ -240,25 +232,24 @@ impl Tiles {
         for run in codes.chunk_by(|a, b| a == b) {
             let (lengths, rest) = rows.split_at_mut_checked(run.len())?;
             rows = rest;
-            let code = run.first()?;
-            if *code > 0 {
-                let template = self.template(*code)?;
-                if !output.run(template, blocks, next, lengths)? {
-                    for length in lengths {
-                        let start = output.at;
-                        output.row(template, blocks, next)?;
-                        next.advance(template.taken);
-                        *length = (output.at - start) as u32;
-                    }
-                    continue;
+            let code = *run.first()?;
+            if code == 0 {
+                for length in lengths {
+                    let string = others.next()?;
+                    output.string(string)?;
+                    *length = string.len() as u32;
                 }
-                run.iter().for_each(|_| next.advance(template.taken));
                 continue;
             }
+            let template = self.template(code)?;
+            let is_printed = output.run(template, blocks, |block| next.of(block), lengths)?;
             for length in lengths {
-                let string = others.next()?;
-                output.string(string)?;
-                *length = string.len() as u32;
+                if !is_printed {
+                    let start = output.at;
+                    output.row(template, blocks, next)?;
+                    *length = (output.at - start) as u32;
+                }
+                next.advance(template.taken);
             }
         }
         Some(())
@@ -285,19 +276,35 @@ struct Output<'a, Put> {
 }
 
 impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
-    /// Prints up to 64 rows of a template of few columns.
+    /// Prints up to 64 rows of a template.
+    #[inline(always)]
+    fn of_template(
+        &mut self,
+        template: &Columns,
+        blocks: &[Block],
+        lengths: &mut [u32],
+    ) -> Option<()> {
+        if self.run(template, blocks, |_| Some(0), lengths)? {
+            return Some(());
+        }
+        match template.columns.as_slice() {
+            [a] => self.columns([a], blocks, lengths),
+            [a, b] => self.columns([a, b], blocks, lengths),
+            [a, b, c] => self.columns([a, b, c], blocks, lengths),
+            [a, b, c, d] => self.columns([a, b, c, d], blocks, lengths),
+            columns => self.many(columns, blocks, lengths),
+        }
+    }
+
+    /// Prints up to 64 rows of few columns.
     #[inline(always)]
     fn columns<const N: usize>(
         &mut self,
         columns: [&Column; N],
-        is_fixed: bool,
         blocks: &[Block],
         lengths: &mut [u32],
     ) -> Option<()> {
-        if is_fixed && self.fixed(columns, blocks, |_| Some(0), lengths)? {
-            return Some(());
-        }
-        if is_fixed || self.out.len() - self.at < BLOCK * N * WIDE {
+        if self.out.len() - self.at < BLOCK * N * WIDE {
             return self.many(columns, blocks, lengths);
         }
         let empty = &Block::EMPTY;
@@ -321,9 +328,9 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         Some(())
     }
 
-    /// Prints up to 64 rows whose numbers, from this `place` of each block on, have as many digits, so that all
-    /// rows have as many bytes; `false`, with nothing printed, where they have others, or there is no room for
-    /// wide stores.
+    /// Prints up to 64 rows, whose numbers begin at this `place` of each block, where all rows have the same
+    /// number of digits in each column, and so of bytes; `false`, with nothing printed, where they have not, or
+    /// there is no room for wide stores.
     #[inline(always)]
     fn fixed<const N: usize>(
         &mut self,
@@ -367,19 +374,19 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         Some(true)
     }
 
-    /// Prints rows of a template that follow one another, where all have as many bytes; whether it did.
+    /// [`fixed`](Self::fixed) of rows of a template, from any number of columns.
     #[inline(always)]
     fn run(
         &mut self,
         template: &Columns,
         blocks: &[Block],
-        places: Places,
+        place: impl Fn(usize) -> Option<usize>,
         lengths: &mut [u32],
     ) -> Option<bool> {
         if lengths.len() < 2 {
             return Some(false);
         }
-        let (columns, place) = (template.columns.as_slice(), |block| places.of(block));
+        let columns = template.columns.as_slice();
         match columns.len() {
             1 => self.fixed(first::<1>(columns)?, blocks, place, lengths),
             2 => self.fixed(first::<2>(columns)?, blocks, place, lengths),

@@ -33,6 +33,8 @@ const SLOTS: usize = 13;
 const WORTH: f64 = 1.3;
 /// Rows by which a trial judges all of them.
 const TRIED: usize = 256;
+/// Neighbours among these.
+const RUN: usize = 64;
 
 /// See the [module](self).
 pub struct Text;
@@ -106,12 +108,14 @@ impl Encoding for Text {
         let sample = Chooser::sample_strings(strings);
         let sample = sample.as_ref().map_or(strings, |s| s.as_strings());
         if chooser.is_trial() {
-            let few: StringsBuf = sample
-                .iter()
-                .step_by(sample.len().div_ceil(TRIED).max(1))
-                .collect();
-            let few = few.as_strings();
-            let Some(parsed) = Parsed::of(few, few, false)? else {
+            let step = sample.len().div_ceil(TRIED).max(1);
+            let spread: StringsBuf = sample.iter().step_by(step).collect();
+            // Runs of neighbours: what a run of numbers takes is judged by itself.
+            let runs = sample.iter().enumerate();
+            let runs = runs.filter(|(row, _)| (row / RUN).is_multiple_of(step));
+            let runs: StringsBuf = runs.map(|(_, string)| string).collect();
+            let (spread, few) = (spread.as_strings(), runs.as_strings());
+            let Some(parsed) = Parsed::of(spread, few, false)? else {
                 return Ok(None);
             };
             return parsed.trial(few, values);

@@ -9,6 +9,9 @@ use crate::encode::rough_bytes;
 use crate::format::put_varint;
 use crate::values::{OwnedValues, Strings};
 
+/// Bytes of a node's header, about.
+const NODE: usize = 8;
+
 /// The slots of fewer rows are not worth a trial.
 const FEW: usize = 600;
 
@@ -180,25 +183,28 @@ impl Parsed {
 
     /// A node of `values` of about the size, by some of these, without a trial of its children.
     pub(super) fn trial(&self, some: Strings<'_>, values: Values<'_>) -> Result<Option<Node>> {
-        let mut least: Option<[usize; 2]> = None;
+        let mut least: Option<(usize, usize)> = None;
         for radices in self.radices() {
             let slots = self.slots(&radices)?;
-            let slots = slots.iter().map(|slot| rough_bytes(slot.borrow())).sum();
-            let size = [self.payload(&radices)?.len(), slots];
-            let is_less = |least: &[usize; 2]| size.iter().sum::<usize>() < least.iter().sum();
-            least = least.filter(|least| !is_less(least)).or(Some(size));
+            let growing = slots.iter().map(|slot| rough_bytes(slot.borrow()));
+            let growing: usize = growing.map(|bytes| bytes.saturating_sub(NODE)).sum();
+            let fixed = self.payload(&radices)?.len() + NODE * (slots.len() + 1);
+            if least.is_none_or(|(fix, grow)| fixed + growing < fix + grow) {
+                least = Some((fixed, growing));
+            }
         }
-        let Some([templates, slots]) = least else {
+        let Some((fixed, growing)) = least else {
             return Ok(None);
         };
-        let codes = rough_bytes(Values::U8(&self.codes));
+        let codes = rough_bytes(Values::U8(&self.codes)).saturating_sub(NODE);
         let others = self.others.iter();
         let others: usize = others
             .map(|row| 1 + some.get(*row as usize).len() * 3 / 4)
             .sum();
-        // Templates do not grow with the rows.
-        let growing = (slots + codes + others) * values.len() / some.len().max(1);
-        node(&Text, values, vec![0; templates + growing], vec![])
+        // Templates and headers do not grow with the rows.
+        let growing = (growing + codes + others) * values.len() / some.len().max(1);
+        let payload = vec![0; fixed + growing];
+        node(&Text, values, payload, vec![])
     }
 
     /// The slots in row order.
