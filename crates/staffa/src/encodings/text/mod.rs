@@ -16,6 +16,7 @@
 //! string that no template prints back to the byte is one of the other strings.
 
 mod decode;
+mod fields;
 mod parsed;
 mod shapes;
 mod templates;

@@ -4,7 +4,7 @@
 use staffa_kernels::{BytesDict, Piece, Text as Printer, TextRows};
 
 use super::super::prelude::*;
-use super::{SLOTS, Text, templates};
+use super::{SLOTS, Text, fields, templates};
 use crate::encode::rough_bytes;
 use crate::format::put_varint;
 use crate::values::{OwnedValues, Strings};
@@ -70,7 +70,7 @@ impl Parsed {
             let order = std::iter::once(last).chain((0..templates.len()).filter(|t| *t != last));
             let mut follows = |t: &usize| {
                 let template = templates.get_mut(*t)?;
-                templates::parse(&mut template.pieces, string, &mut fields)
+                fields::parse(&mut template.pieces, string, &mut fields)
             };
             let Some(template) = order.into_iter().find(|t| follows(t).is_some()) else {
                 others.push(row);
@@ -209,32 +209,33 @@ impl Parsed {
 
     /// The slots in row order.
     fn slots(&self, radices: &[Vec<u64>]) -> Result<Vec<OwnedValues>> {
+        let of_templates = self.templates.iter().zip(radices);
+        let of_templates = of_templates.map(|(template, radices)| template.slots(radices));
+        let mut of_templates = of_templates.collect::<Result<Vec<_>>>()?;
+        let slots = match of_templates.as_mut_slice() {
+            [slots] => std::mem::take(slots),
+            several => self.in_row_order(several)?,
+        };
+        Ok(slots.into_iter().map(narrowed).collect())
+    }
+
+    /// The slots of templates as one.
+    fn in_row_order(&self, of_templates: &[Vec<Vec<u64>>]) -> Result<Vec<Vec<u64>>> {
         let mut slots: Vec<Vec<u64>> = Vec::new();
-        // Of every template: its fields with their radices, and the next number of each.
-        let mut templates: Vec<_> = self.templates.iter().zip(radices).map(|t| (t, 0)).collect();
+        // Of every template its slots, and the next number of each.
+        let mut templates: Vec<_> = of_templates.iter().map(|slots| (slots, 0)).collect();
         for code in self.codes.iter().filter(|code| **code > 0) {
             let template = templates.get_mut(usize::from(*code) - 1);
-            let ((template, radices), next) = template.ok_or_else(no_template)?;
-            let mut slot = 0;
-            for (field, radix) in template.fields.iter().zip(radices.iter()) {
-                let value = *field.get(*next).ok_or_else(no_template)?;
-                if *radix == 0 {
-                    if slots.len() == slot {
-                        slots.push(Vec::new());
-                    }
-                    slots.get_mut(slot).ok_or_else(no_template)?.push(value);
-                    slot += 1;
-                } else {
-                    let before = slots.get_mut(slot.wrapping_sub(1));
-                    let joined = before
-                        .and_then(|slot| slot.last_mut())
-                        .ok_or_else(no_template)?;
-                    *joined = *joined * radix + value;
-                }
+            let (template, next) = template.ok_or_else(no_template)?;
+            if slots.len() < template.len() {
+                slots.resize_with(template.len(), Vec::new);
+            }
+            for (slot, numbers) in slots.iter_mut().zip(template.iter()) {
+                slot.push(*numbers.get(*next).ok_or_else(no_template)?);
             }
             *next += 1;
         }
-        Ok(slots.into_iter().map(narrowed).collect())
+        Ok(slots)
     }
 
     /// Templates with the radices of their fields.
@@ -308,6 +309,21 @@ impl Followed {
         }
         self.pieces = pieces;
         Ok(())
+    }
+
+    /// The slots of its rows.
+    fn slots(&self, radices: &[u64]) -> Result<Vec<Vec<u64>>> {
+        let mut slots: Vec<Vec<u64>> = Vec::new();
+        for (field, radix) in self.fields.iter().zip(radices) {
+            if *radix == 0 {
+                slots.push(field.clone());
+                continue;
+            }
+            let joined = slots.last_mut().ok_or_else(no_template)?;
+            let numbers = joined.iter_mut().zip(field);
+            numbers.for_each(|(joined, number)| *joined = *joined * radix + number);
+        }
+        Ok(slots)
     }
 
     /// The pieces that have a number.

@@ -1,4 +1,4 @@
-//! Templates of a sample of strings, and the fields of a string by a template.
+//! Templates of a sample of strings.
 //!
 //! Strings of one [shape](super::shapes) make a template. Each run of the shape becomes a field, by
 //! the sample's strings; numbers of several widths with leading zeros make a template per width.
@@ -8,9 +8,8 @@ use std::ops::Range;
 
 use staffa_kernels::{Piece, TEXT_FIELDS};
 
-use super::shapes::{
-    Class, VIEWS, View, WORD_BYTES, grouped, hex_digit, probes, seen, shape, span,
-};
+use super::fields::{DIGITS, HEX_DIGITS};
+use super::shapes::{Class, VIEWS, View, probes, seen, shape};
 use crate::error::{Error, Result};
 use crate::values::Strings;
 
@@ -18,12 +17,6 @@ use crate::values::Strings;
 const MOST: usize = 24;
 /// Most words of a field in a sample.
 const WORDS: usize = 100;
-/// Most words of a field.
-const MOST_WORDS: usize = 255;
-/// Decimal digits that a field may have.
-const DIGITS: usize = 18;
-/// Hexadecimal digits that a field may have.
-const HEX_DIGITS: usize = 16;
 /// Digits of a group of an address, at most.
 const GROUP: u8 = 4;
 
@@ -263,81 +256,4 @@ pub(super) fn literal(pieces: &mut Vec<Piece>, bytes: &[u8]) {
         Some(Piece::Literal(before)) => before.extend_from_slice(bytes),
         _ => pieces.push(Piece::Literal(bytes.to_vec())),
     }
-}
-
-/// The fields of a string by these pieces, where they print it back; new words are added to the lists.
-pub(super) fn parse(pieces: &mut [Piece], mut text: &[u8], fields: &mut Vec<u64>) -> Option<()> {
-    fields.clear();
-    let mut new_words: Vec<(usize, Vec<u8>)> = Vec::new();
-    for (i, piece) in pieces.iter().enumerate() {
-        if let Piece::Literal(bytes) = piece {
-            text = text.strip_prefix(bytes.as_slice())?;
-            continue;
-        }
-        let (number, len) = number_of(piece, text)?;
-        let (word, rest) = text.split_at_checked(len)?;
-        if matches!(piece, Piece::Word(words) if number as usize == words.len()) {
-            new_words.push((i, word.to_vec()));
-        }
-        fields.push(number);
-        text = rest;
-    }
-    if !text.is_empty() {
-        return None;
-    }
-    for (i, word) in new_words {
-        if let Some(Piece::Word(words)) = pieces.get_mut(i) {
-            words.push(word);
-        }
-    }
-    Some(())
-}
-
-/// The number of a field at the start of a text, and its bytes; a new word has the number behind those
-/// of the list.
-fn number_of(piece: &Piece, text: &[u8]) -> Option<(u64, usize)> {
-    let padded = |len: usize| len > 1 && text.starts_with(b"0");
-    match piece {
-        Piece::Literal(_) => None,
-        Piece::Decimal => {
-            let len = span(text, 0, u8::is_ascii_digit);
-            let fits = (1..=DIGITS).contains(&len) && !padded(len);
-            fits.then(|| Some((decimal(text.get(..len)?)?, len)))?
-        }
-        Piece::Fixed(digits) => {
-            let len = usize::from(*digits);
-            Some((decimal(text.get(..len)?)?, len))
-        }
-        Piece::Grouped => {
-            let len = grouped(text).max(span(text, 0, u8::is_ascii_digit).min(4));
-            let digits = text.get(..len)?.iter().copied().filter(|b| *b != b',');
-            let digits: Vec<u8> = digits.collect();
-            let plain = digits.len() == len;
-            if len == 0 || digits.len() > DIGITS || plain && (len > 3 || padded(len)) {
-                return None;
-            }
-            Some((decimal(&digits)?, len))
-        }
-        Piece::Hex { digits, upper } => {
-            let len = usize::from(*digits);
-            let digit = |value: u64, byte: &u8| Some(value << 4 | hex_digit(*byte, *upper)?);
-            Some((text.get(..len)?.iter().try_fold(0, digit)?, len))
-        }
-        Piece::Word(words) => {
-            let len = span(text, 0, u8::is_ascii_alphabetic);
-            let word = text.get(..len)?;
-            let known = words.iter().position(|w| w == word);
-            let may_be_new = words.len() < MOST_WORDS && (1..=WORD_BYTES).contains(&len);
-            let at = known.or(may_be_new.then_some(words.len()))?;
-            Some((at as u64, len))
-        }
-    }
-}
-
-/// The number of decimal digits.
-fn decimal(digits: &[u8]) -> Option<u64> {
-    digits.iter().try_fold(0, |value: u64, byte| {
-        byte.is_ascii_digit()
-            .then(|| value * 10 + u64::from(byte - b'0'))
-    })
 }
