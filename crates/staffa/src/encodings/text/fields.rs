@@ -16,10 +16,31 @@ pub(super) const HEX_DIGITS: usize = 16;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 /// Each byte 1.
 const ONES: u64 = 0x0101_0101_0101_0101;
+/// Powers of ten, by the digits of a word.
+const POWERS: [u64; 9] = [
+    1,
+    10,
+    100,
+    1_000,
+    10_000,
+    100_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+];
 
-/// The fields of a string by these pieces, where they print it back; new words are added to the lists.
-pub(super) fn parse(pieces: &mut [Piece], mut text: &[u8], fields: &mut Vec<u64>) -> Option<()> {
-    fields.clear();
+/// Appends the fields of a string by these pieces, where they print it back; new words are added to the lists.
+pub(super) fn parse(pieces: &mut [Piece], text: &[u8], fields: &mut Vec<u64>) -> Option<()> {
+    let known = fields.len();
+    let parsed = parse_each(pieces, text, fields);
+    if parsed.is_none() {
+        fields.truncate(known);
+    }
+    parsed
+}
+
+/// The same; where the pieces do not print the string back, some fields may be left behind the known ones.
+fn parse_each(pieces: &mut [Piece], mut text: &[u8], fields: &mut Vec<u64>) -> Option<()> {
     let mut new_words: Vec<(usize, Vec<u8>)> = Vec::new();
     for (i, piece) in pieces.iter().enumerate() {
         if let Piece::Literal(bytes) = piece {
@@ -131,9 +152,8 @@ fn decimal(text: &[u8], most: usize) -> Option<(u64, usize)> {
         if len > DIGITS {
             return None;
         }
-        let shift = 10u64.pow(digits as u32);
-        value = value * shift + eight_digits(last_of(word, digits));
-        if digits < 8 {
+        value = value * POWERS.get(digits)? + eight_digits(last_of(word, digits));
+        if digits < 8 || len == most {
             return Some((value, len));
         }
     }

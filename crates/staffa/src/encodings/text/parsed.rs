@@ -30,6 +30,8 @@ fn narrowed(values: Vec<u64>) -> OwnedValues {
 /// A template, and its fields, each with a number for every row.
 struct Followed {
     pieces: Vec<Piece>,
+    /// The fields of each row in turn, until all rows are parsed.
+    rows: Vec<u64>,
     fields: Vec<Vec<u64>>,
     /// The largest number of each field.
     largest: Vec<u64>,
@@ -55,12 +57,12 @@ impl Parsed {
         let mut templates: Vec<Followed> = pieces
             .map(|pieces| Followed {
                 pieces,
+                rows: Vec::new(),
                 fields: Vec::new(),
                 largest: Vec::new(),
             })
             .collect();
-        let (mut codes, mut others, mut fields) =
-            (Vec::with_capacity(strings.len()), Vec::new(), Vec::new());
+        let (mut codes, mut others) = (Vec::with_capacity(strings.len()), Vec::new());
         let mut last = 0;
         for (row, string) in (0u32..).zip(strings.iter()) {
             if !must_encode && row.is_multiple_of(1 << 10) && others.len() * 2 > row as usize {
@@ -70,19 +72,13 @@ impl Parsed {
             let order = std::iter::once(last).chain((0..templates.len()).filter(|t| *t != last));
             let mut follows = |t: &usize| {
                 let template = templates.get_mut(*t)?;
-                fields::parse(&mut template.pieces, string, &mut fields)
+                fields::parse(&mut template.pieces, string, &mut template.rows)
             };
             let Some(template) = order.into_iter().find(|t| follows(t).is_some()) else {
                 others.push(row);
                 codes.push(0);
                 continue;
             };
-            let columns = &mut templates.get_mut(template).ok_or_else(no_template)?.fields;
-            columns.resize_with(fields.len(), Vec::new);
-            columns
-                .iter_mut()
-                .zip(&fields)
-                .for_each(|(column, value)| column.push(*value));
             last = template;
             codes.push(template as u8 + 1);
         }
@@ -284,7 +280,15 @@ impl Followed {
     /// Makes a literal of a field that is the same in all rows, and a field of fixed width of numbers
     /// that have one.
     fn settle(&mut self) -> Result<()> {
-        let mut columns = std::mem::take(&mut self.fields).into_iter();
+        let (rows, fields) = (std::mem::take(&mut self.rows), self.field_pieces().count());
+        let column = |i| {
+            rows.iter()
+                .skip(i)
+                .step_by(fields)
+                .copied()
+                .collect::<Vec<u64>>()
+        };
+        let mut columns = (0..fields).map(column);
         let mut pieces = Vec::new();
         for piece in std::mem::take(&mut self.pieces) {
             if let Piece::Literal(bytes) = &piece {
