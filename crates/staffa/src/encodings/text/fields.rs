@@ -125,23 +125,23 @@ fn eight(text: &[u8]) -> u64 {
     bytes.fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-/// Of a byte of which the highest bit is set in `marks`, how many come before the first.
+/// Bytes before the first whose highest bit is set; 8 where there is none.
 fn before(marks: u64) -> usize {
     marks.trailing_zeros() as usize / 8
 }
 
-/// The bytes up to `len`, at most eight, behind bytes of 0.
+/// The first `len` bytes, at most eight, as the last ones, behind bytes of 0.
 fn last_of(word: u64, len: usize) -> u64 {
     word.checked_shl(64 - 8 * len as u32).unwrap_or(0)
 }
 
-/// The highest bit of each byte that is above `most`: no byte of `word` and not `most` is above 127.
+/// The highest bit of each byte that is above `most`. All of them are at most 127.
 fn above(word: u64, most: u64) -> u64 {
     (word + (127 - most) * ONES) & HIGH
 }
 
-/// The number of the decimal digits at the start of a text, at most so many, and how many there are; `None` where
-/// a field has less.
+/// The number of the decimal digits at the start of a text, `most` at most, and how many there are; `None` where that
+/// is more than a field may have.
 fn decimal(text: &[u8], most: usize) -> Option<(u64, usize)> {
     let (mut value, mut len) = (0u64, 0);
     loop {
@@ -168,7 +168,7 @@ fn eight_digits(digits: u64) -> u64 {
     high.wrapping_add(low) >> 32
 }
 
-/// The number of so many hexadecimal digits; `None` where a byte is none.
+/// The number of the first `digits` bytes, hexadecimal digits of one case; `None` where a byte is none.
 fn hexadecimal(text: &[u8], digits: usize, upper: bool) -> Option<u64> {
     let letters = u64::from(if upper { b'A' - 1 } else { b'a' - 1 }) * ONES;
     let (mut value, mut at) = (0, 0);
