@@ -29,7 +29,8 @@ const POWERS: [u64; 9] = [
     100_000_000,
 ];
 
-/// Appends the fields of a string by these pieces, where they print it back; new words are added to the lists.
+/// Appends the fields of a string by these pieces, where they print it back; new words are added to the lists. Where
+/// they do not, fields and lists are as before.
 pub(super) fn parse(pieces: &mut [Piece], text: &[u8], fields: &mut Vec<u64>) -> Option<()> {
     let known = fields.len();
     let parsed = parse_each(pieces, text, fields);
@@ -45,7 +46,7 @@ fn parse_each(pieces: &mut [Piece], mut text: &[u8], fields: &mut Vec<u64>) -> O
     for (i, piece) in pieces.iter().enumerate() {
         if let Piece::Literal(bytes) = piece {
             text = match bytes.as_slice() {
-                // Compared without a call.
+                // One byte needs no call of memcmp.
                 [byte] => text.strip_prefix(&[*byte])?,
                 bytes => text.strip_prefix(bytes)?,
             };
@@ -159,7 +160,7 @@ fn decimal(text: &[u8], most: usize) -> Option<(u64, usize)> {
     }
 }
 
-/// The number of eight digits, each a byte, the highest first.
+/// The number of eight digits, each a byte, the highest first: pairs, which each product adds in its upper half.
 fn eight_digits(digits: u64) -> u64 {
     const BYTES: u64 = 0xff_0000_00ff;
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
@@ -170,6 +171,7 @@ fn eight_digits(digits: u64) -> u64 {
 
 /// The number of the first `digits` bytes, hexadecimal digits of one case; `None` where a byte is none.
 fn hexadecimal(text: &[u8], digits: usize, upper: bool) -> Option<u64> {
+    // The byte before the first letter: letters become 1 to 6.
     let letters = u64::from(if upper { b'A' - 1 } else { b'a' - 1 }) * ONES;
     let (mut value, mut at) = (0, 0);
     while at < digits {
@@ -222,6 +224,22 @@ mod tests {
             let expected = bytes.and_then(|bytes| bytes.iter().try_fold(0, digit));
             prop_assert_eq!(hexadecimal(text.as_bytes(), digits, upper), expected);
         }
+    }
+
+    #[test]
+    fn strings_of_other_templates_leave_no_fields() {
+        let words = Piece::Word(vec![b"a".to_vec()]);
+        let dash = Piece::Literal(b"-".to_vec());
+        let mut pieces = [words, dash, Piece::Decimal];
+        let mut fields = vec![7];
+        for other in ["b-", "b-1-2", "b-01", "b-1234567890123456789", "1-2", ""] {
+            let parsed = parse(&mut pieces, other.as_bytes(), &mut fields);
+            assert_eq!((parsed, fields.as_slice()), (None, &[7][..]), "{other}");
+        }
+        assert_eq!(pieces[0], Piece::Word(vec![b"a".to_vec()]));
+        let longest = "b-123456789012345678";
+        assert!(parse(&mut pieces, longest.as_bytes(), &mut fields).is_some());
+        assert_eq!(fields, [7, 1, 123_456_789_012_345_678]);
     }
 
     #[test]

@@ -27,7 +27,7 @@ fn narrowed(values: Vec<u64>) -> OwnedValues {
     }
 }
 
-/// A template, and its fields, each with a number for every row.
+/// A template, and its fields, each with a number for every row once all rows are parsed.
 struct Followed {
     pieces: Vec<Piece>,
     /// The fields of each row in turn, until all rows are parsed.
@@ -215,18 +215,18 @@ impl Parsed {
         Ok(slots.into_iter().map(narrowed).collect())
     }
 
-    /// The slots of templates as one.
+    /// The slots of templates, merged in row order.
     fn in_row_order(&self, of_templates: &[Vec<Vec<u64>>]) -> Result<Vec<Vec<u64>>> {
         let mut slots: Vec<Vec<u64>> = Vec::new();
-        // Of every template its slots, and the next number of each.
-        let mut templates: Vec<_> = of_templates.iter().map(|slots| (slots, 0)).collect();
+        // The slots of every template, and the next number of each.
+        let mut rest: Vec<_> = of_templates.iter().map(|slots| (slots, 0)).collect();
         for code in self.codes.iter().filter(|code| **code > 0) {
-            let template = templates.get_mut(usize::from(*code) - 1);
-            let (template, next) = template.ok_or_else(no_template)?;
-            if slots.len() < template.len() {
-                slots.resize_with(template.len(), Vec::new);
+            let of_template = rest.get_mut(usize::from(*code) - 1);
+            let (of_template, next) = of_template.ok_or_else(no_template)?;
+            if slots.len() < of_template.len() {
+                slots.resize_with(of_template.len(), Vec::new);
             }
-            for (slot, numbers) in slots.iter_mut().zip(template.iter()) {
+            for (slot, numbers) in slots.iter_mut().zip(of_template.iter()) {
                 slot.push(*numbers.get(*next).ok_or_else(no_template)?);
             }
             *next += 1;
@@ -288,6 +288,7 @@ impl Followed {
                 .copied()
                 .collect::<Vec<u64>>()
         };
+        // Without fields none is made.
         let mut columns = (0..fields).map(column);
         let mut pieces = Vec::new();
         for piece in std::mem::take(&mut self.pieces) {
