@@ -27,11 +27,9 @@ fn narrowed(values: Vec<u64>) -> OwnedValues {
     }
 }
 
-/// A template, and its fields, each with a number for every row once all rows are parsed.
+/// A template, and its fields, each with a number for every row.
 struct Followed {
     pieces: Vec<Piece>,
-    /// The fields of each row in turn, until all rows are parsed.
-    rows: Vec<u64>,
     fields: Vec<Vec<u64>>,
     /// The largest number of each field.
     largest: Vec<u64>,
@@ -53,15 +51,10 @@ impl Parsed {
         strings: Strings<'_>,
         must_encode: bool,
     ) -> Result<Option<Self>> {
-        let pieces = templates::find(sample)?.into_iter();
-        let mut templates: Vec<Followed> = pieces
-            .map(|pieces| Followed {
-                pieces,
-                rows: Vec::new(),
-                fields: Vec::new(),
-                largest: Vec::new(),
-            })
-            .collect();
+        // Each with the fields of its rows, row by row.
+        let templates = templates::find(sample)?.into_iter();
+        let mut templates: Vec<(Vec<Piece>, Vec<u64>)> =
+            templates.map(|pieces| (pieces, Vec::new())).collect();
         let (mut codes, mut others) = (Vec::with_capacity(strings.len()), Vec::new());
         let mut last = 0;
         for (row, string) in (0u32..).zip(strings.iter()) {
@@ -71,8 +64,8 @@ impl Parsed {
             // The template of the row before first: it is the likeliest, and makes the longest runs.
             let order = std::iter::once(last).chain((0..templates.len()).filter(|t| *t != last));
             let mut follows = |t: &usize| {
-                let template = templates.get_mut(*t)?;
-                fields::parse(&mut template.pieces, string, &mut template.rows)
+                let (pieces, rows) = templates.get_mut(*t)?;
+                fields::parse(pieces, string, rows)
             };
             let Some(template) = order.into_iter().find(|t| follows(t).is_some()) else {
                 others.push(row);
@@ -85,14 +78,14 @@ impl Parsed {
         if !must_encode && others.len() * 2 > strings.len() {
             return Ok(None);
         }
-        let mut parsed = Self {
-            templates,
+        drop_unused(&mut templates, &mut codes);
+        let templates = templates.into_iter();
+        let templates = templates.map(|(pieces, rows)| Followed::of(pieces, &rows));
+        Ok(Some(Self {
+            templates: templates.collect::<Result<_>>()?,
             codes,
             others,
-        };
-        parsed.drop_unused();
-        parsed.templates.iter_mut().try_for_each(Followed::settle)?;
-        Ok(Some(parsed))
+        }))
     }
 
     /// Strings of which none follows a template.
@@ -102,24 +95,6 @@ impl Parsed {
             codes: vec![0; strings],
             others: (0..strings as u32).collect(),
         }
-    }
-
-    /// Drops the templates that no row follows.
-    fn drop_unused(&mut self) {
-        let mut used = [false; 256];
-        self.codes
-            .iter()
-            .for_each(|code| *entry_mut(&mut used, *code) = true);
-        let (mut renamed, mut kept) = ([0u8; 256], 0);
-        for (name, used) in renamed.iter_mut().zip(used).skip(1) {
-            kept += u8::from(used);
-            *name = kept;
-        }
-        let mut used = used.into_iter().skip(1);
-        self.templates.retain(|_| used.next() == Some(true));
-        self.codes
-            .iter_mut()
-            .for_each(|code| *code = *entry(&renamed, *code));
     }
 
     /// Radices of the fields: none joined to slots, and all that may be, without those that have too
@@ -272,28 +247,44 @@ impl Parsed {
     }
 }
 
+/// Drops the templates that no row follows.
+fn drop_unused<T>(templates: &mut Vec<T>, codes: &mut [u8]) {
+    let mut used = [false; 256];
+    codes
+        .iter()
+        .for_each(|code| *entry_mut(&mut used, *code) = true);
+    let (mut renamed, mut kept) = ([0u8; 256], 0);
+    for (name, used) in renamed.iter_mut().zip(used).skip(1) {
+        kept += u8::from(used);
+        *name = kept;
+    }
+    let mut used = used.into_iter().skip(1);
+    templates.retain(|_| used.next() == Some(true));
+    codes
+        .iter_mut()
+        .for_each(|code| *code = *entry(&renamed, *code));
+}
+
 fn no_template() -> Error {
     Error::internal("a template with other fields than its rows")
 }
 
 impl Followed {
-    /// Makes a literal of a field that is the same in all rows, and a field of fixed width of numbers
-    /// that have one.
-    fn settle(&mut self) -> Result<()> {
-        let (rows, fields) = (std::mem::take(&mut self.rows), self.field_pieces().count());
-        let column = |i| {
-            rows.iter()
-                .skip(i)
-                .step_by(fields)
-                .copied()
-                .collect::<Vec<u64>>()
-        };
+    /// Of the fields of its rows, row by row. A field that is the same in all rows becomes a literal, numbers that have
+    /// one width a field of fixed width.
+    fn of(pieces: Vec<Piece>, rows: &[u64]) -> Result<Self> {
+        let count = field_pieces(&pieces).count();
+        let column = |i| -> Vec<u64> { rows.iter().skip(i).step_by(count).copied().collect() };
         // Without fields none is made.
-        let mut columns = (0..fields).map(column);
-        let mut pieces = Vec::new();
-        for piece in std::mem::take(&mut self.pieces) {
+        let mut columns = (0..count).map(column);
+        let mut followed = Self {
+            pieces: Vec::new(),
+            fields: Vec::new(),
+            largest: Vec::new(),
+        };
+        for piece in pieces {
             if let Piece::Literal(bytes) = &piece {
-                templates::literal(&mut pieces, bytes);
+                templates::literal(&mut followed.pieces, bytes);
                 continue;
             }
             let column = columns.next().ok_or_else(no_template)?;
@@ -301,19 +292,18 @@ impl Followed {
                 .iter()
                 .fold((u64::MAX, 0), |(a, b), v| (a.min(*v), b.max(*v)));
             if least == most {
-                templates::literal(&mut pieces, &printed(piece, least)?);
+                templates::literal(&mut followed.pieces, &printed(piece, least)?);
                 continue;
             }
             let digits = |value: u64| value.checked_ilog10().map_or(1, |log| log as u8 + 1);
-            pieces.push(match piece {
+            followed.pieces.push(match piece {
                 Piece::Decimal if digits(least) == digits(most) => Piece::Fixed(digits(most)),
                 other => other,
             });
-            self.fields.push(column);
-            self.largest.push(most);
+            followed.fields.push(column);
+            followed.largest.push(most);
         }
-        self.pieces = pieces;
-        Ok(())
+        Ok(followed)
     }
 
     /// The slots of its rows.
@@ -333,9 +323,13 @@ impl Followed {
 
     /// The pieces that have a number.
     fn field_pieces(&self) -> impl Iterator<Item = &Piece> {
-        let pieces = self.pieces.iter();
-        pieces.filter(|piece| !matches!(piece, Piece::Literal(_)))
+        field_pieces(&self.pieces)
     }
+}
+
+fn field_pieces(pieces: &[Piece]) -> impl Iterator<Item = &Piece> {
+    let pieces = pieces.iter();
+    pieces.filter(|piece| !matches!(piece, Piece::Literal(_)))
 }
 
 /// The radix, or the number of all values of so many digits where the radix is at most 1/256 less: digits are then
