@@ -11,11 +11,12 @@
 //!
 //! Codes take as many bits as the number of the last token needs, in vectors of 1,024 codes and a
 //! tail as in bitpack. Training reads a sample once, both halves in turn: it matches the longest token known some
-//! tokens before, counts pairs of neighbours, and makes a token of a pair that is frequent. Strings of a vector are matched as
-//! one text, so that a token may span two of them.
+//! tokens before, counts pairs of neighbours, and makes a token of a pair that is frequent. Tokens that turn out to be rare are
+//! replaced by the pair. Strings of a vector are matched as one text, so that a token may span two of them.
 
 mod codes;
 mod decode;
+mod rare;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -141,12 +142,16 @@ fn of_chunk(chunk: ChunkStrings<'_>, strings: Strings<'_>, bytes: &[u8]) -> Toke
     // By tokens of a sample: in a block like the others, those of all blocks have nearly as few codes.
     let sampled = |strings| codes(&Tokens::of_sample(strings, SAMPLED, bytes), 2 * SAMPLED);
     if sampled(chunk.strings) as f64 <= sampled(strings) as f64 * UNLIKE {
-        return shared;
+        return shared.for_all_blocks();
     }
     let own = Tokens::of(strings, bytes);
     let table = shared.table_bytes() - chunk.others(shared.table_bytes());
     let is_shared = codes(&shared, COMPARED) + table < codes(&own, COMPARED) + own.table_bytes();
-    if is_shared { shared } else { own }
+    if is_shared {
+        shared.for_all_blocks()
+    } else {
+        own
+    }
 }
 
 /// Whether the root of a block's tree has tokens, which the blocks of a chunk can share.

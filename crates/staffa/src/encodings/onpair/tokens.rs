@@ -5,6 +5,7 @@ use staffa_kernels::TokenMatcher;
 use super::super::packed::pack_vector;
 use super::super::prelude::*;
 use super::codes::put_groups;
+use super::rare::Paying;
 use super::table::{code_width, strings_of};
 use super::train::TRIED;
 use crate::limits::map_parallel;
@@ -26,6 +27,9 @@ fn first_bytes<'t>(tokens: impl Iterator<Item = &'t [u8]>) -> Vec<u8> {
 pub(super) struct Tokens {
     pub(super) strings: StringsBuf,
     pub(super) matcher: TokenMatcher,
+    /// The pairs that all but tokens of one byte were joined from, in training: then those that do not pay can be
+    /// replaced.
+    pub(super) pairs: Vec<[u32; 2]>,
 }
 
 impl Tokens {
@@ -34,6 +38,7 @@ impl Tokens {
         Self {
             strings: bytes.chunks(1).collect(),
             matcher: TokenMatcher::new(bytes, most),
+            pairs: Vec::new(),
         }
     }
 
@@ -63,6 +68,12 @@ impl Tokens {
         is_new
     }
 
+    /// None of them is to be replaced: other blocks use them, too.
+    pub(super) fn for_all_blocks(mut self) -> Self {
+        self.pairs.clear();
+        self
+    }
+
     /// Number of codes of parts of a text.
     pub(super) fn count(&self, parts: &[&[u8]]) -> usize {
         let mut codes = Vec::new();
@@ -81,10 +92,34 @@ impl Tokens {
                 .all(|byte| known.contains(byte))
     }
 
-    /// The payload, tokens, ends and codes, and the number of codes.
+    /// The payload, tokens, ends and codes, and the number of codes; without the tokens that do not pay.
     pub(super) fn payload(&self, strings: Strings<'_>) -> Result<(Vec<u8>, usize)> {
-        let mut payload = self.head(strings.contents().len() / 2);
-        // The codes of vectors that follow each other, and where those of each end.
+        let (mut codes, mut ends) = self.codes(strings)?;
+        let all = self.strings.as_strings();
+        let paying = Paying::of(all, &self.pairs, &codes);
+        if let Some(paying) = &paying {
+            let mut replaced = Vec::with_capacity(codes.len() + codes.len() / 8);
+            let mut start = 0;
+            for end in &mut ends {
+                paying.replace(codes.get(start..*end).unwrap_or_default(), &mut replaced);
+                (start, *end) = (*end, replaced.len());
+            }
+            codes = replaced;
+        }
+        let tokens = paying
+            .as_ref()
+            .map_or(all, |paying| paying.tokens.as_strings());
+        let mut payload = head(tokens, strings.contents().len() / 2);
+        payload.extend(ends.iter().flat_map(|end| (*end as u32).to_le_bytes()));
+        put_groups(&codes, &tokens.lengths(), &mut payload)?;
+        for vector in codes.chunks(VECTOR) {
+            pack_vector(vector, code_width(tokens.len()), &mut payload);
+        }
+        Ok((payload, codes.len()))
+    }
+
+    /// The codes of strings, and where those of each vector end.
+    fn codes(&self, strings: Strings<'_>) -> Result<(Vec<u32>, Vec<usize>)> {
         let of_part = |first: usize| -> Result<(Vec<u32>, Vec<usize>)> {
             let (mut codes, mut ends) = (Vec::new(), Vec::new());
             let behind = strings.len().min(first + PART);
@@ -95,39 +130,21 @@ impl Tokens {
             }
             Ok((codes, ends))
         };
-        let mut codes = Vec::new();
-        for (part, ends) in map_parallel((0..strings.len()).step_by(PART), of_part)? {
-            let before = codes.len();
-            payload.extend(
-                ends.iter()
-                    .flat_map(|end| ((before + end) as u32).to_le_bytes()),
-            );
+        let (mut codes, mut ends) = (Vec::new(), Vec::new());
+        for (part, ends_in_part) in map_parallel((0..strings.len()).step_by(PART), of_part)? {
+            ends.extend(ends_in_part.iter().map(|end| codes.len() + end));
             codes.extend(part);
         }
-        put_groups(&codes, &self.strings.as_strings().lengths(), &mut payload)?;
-        for vector in codes.chunks(VECTOR) {
-            pack_vector(vector, self.width(), &mut payload);
-        }
-        Ok((payload, codes.len()))
+        Ok((codes, ends))
     }
 
     /// A payload as long as that of the strings, about, with zeros for ends and codes.
     pub(super) fn sized_payload(&self, strings: Strings<'_>) -> Vec<u8> {
         let ends = 4 * strings.len().div_ceil(VECTOR);
         let codes = self.estimated_bytes(strings.contents(), 2 * TRIED);
-        let mut payload = self.head(ends + codes);
+        let mut payload = head(self.strings.as_strings(), ends + codes);
         payload.resize(payload.len() + ends + codes, 0);
         payload
-    }
-
-    /// The number of tokens and the tokens, with room for `more` bytes.
-    fn head(&self, more: usize) -> Vec<u8> {
-        let strings = self.strings.as_strings();
-        let mut head = Vec::with_capacity(2 + self.table_bytes() + more);
-        head.extend((strings.len() as u16 - 1).to_le_bytes());
-        head.extend(strings.lengths().iter().map(|len| *len as u8));
-        head.extend_from_slice(&self.strings.data);
-        head
     }
 
     pub(super) fn width(&self) -> u32 {
@@ -137,4 +154,14 @@ impl Tokens {
     pub(super) fn table_bytes(&self) -> usize {
         self.strings.data.len() + self.strings.as_strings().len()
     }
+}
+
+/// The number of tokens and the tokens, with room for `more` bytes.
+fn head(tokens: Strings<'_>, more: usize) -> Vec<u8> {
+    let bytes = tokens.contents();
+    let mut head = Vec::with_capacity(2 + tokens.len() + bytes.len() + more);
+    head.extend((tokens.len() as u16 - 1).to_le_bytes());
+    head.extend(tokens.lengths().iter().map(|len| *len as u8));
+    head.extend_from_slice(bytes);
+    head
 }

@@ -31,7 +31,7 @@ use crate::values::{OwnedValues, StringsBuf};
 const SLOTS: usize = 13;
 
 /// Its estimate is as many times larger: printing takes longer than copying, and must pay.
-const WORTH: f64 = 1.3;
+const WORTH: f64 = 1.1;
 /// Rows by which a trial judges all of them.
 const TRIED: usize = 256;
 /// Neighbours among these.
