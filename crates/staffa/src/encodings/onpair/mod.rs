@@ -137,21 +137,17 @@ fn trained(strings: Strings<'_>, chooser: &Chooser<'_>) -> Result<Vec<u8>> {
 
 /// Tokens of the chunk whose first block these strings are, or of them alone. `bytes` are those of the chunk.
 fn of_chunk(chunk: ChunkStrings<'_>, strings: Strings<'_>, bytes: &[u8]) -> Tokens {
-    let shared = Tokens::of(chunk.strings, bytes);
+    let shared = Tokens::of(chunk.strings, bytes).for_all_blocks();
     let codes = |tokens: &Tokens, bytes| tokens.estimated_bytes(strings.contents(), bytes);
     // By tokens of a sample: in a block like the others, those of all blocks have nearly as few codes.
     let sampled = |strings| codes(&Tokens::of_sample(strings, SAMPLED, bytes), 2 * SAMPLED);
     if sampled(chunk.strings) as f64 <= sampled(strings) as f64 * UNLIKE {
-        return shared.for_all_blocks();
+        return shared;
     }
     let own = Tokens::of(strings, bytes);
     let table = shared.table_bytes() - chunk.others(shared.table_bytes());
     let is_shared = codes(&shared, COMPARED) + table < codes(&own, COMPARED) + own.table_bytes();
-    if is_shared {
-        shared.for_all_blocks()
-    } else {
-        own
-    }
+    if is_shared { shared } else { own }
 }
 
 /// Whether the root of a block's tree has tokens, which the blocks of a chunk can share.

@@ -23,8 +23,12 @@ pub(super) struct Paying {
 }
 
 impl Paying {
-    /// Tokens of one byte always stay; `pairs` are what the others were joined from. `None` where all tokens pay.
+    /// Tokens of one byte always stay; `pairs` are what the others were joined from, none where these stay, too.
+    /// `None` where all tokens pay.
     pub(super) fn of(tokens: Strings<'_>, pairs: &[[u32; 2]], codes: &[u32]) -> Option<Self> {
+        if pairs.is_empty() {
+            return None;
+        }
         let mut uses = vec![0; tokens.len()];
         for code in codes {
             *uses.get_mut(*code as usize)? += 1;
@@ -68,15 +72,21 @@ impl Paying {
         Some((start, end))
     }
 
-    /// Appends what replaces these codes.
-    pub(super) fn replace(&self, codes: &[u32], out: &mut Vec<u32>) {
-        let spans = codes.iter().filter_map(|code| self.span(*code));
-        for codes in spans.filter_map(|(start, end)| self.codes.get(start..end)) {
-            match *codes {
-                [code] => out.push(code),
-                _ => out.extend_from_slice(codes),
+    /// What replaces codes, and `ends` among them; `None` for a code of no token, or an end behind the codes.
+    pub(super) fn replace(&self, codes: &[u32], ends: &mut [usize]) -> Option<Vec<u32>> {
+        let mut replaced = Vec::with_capacity(codes.len() + codes.len() / 8);
+        let mut start = 0;
+        for end in ends {
+            for code in codes.get(start..*end)? {
+                let (first, behind) = self.span(*code)?;
+                match *self.codes.get(first..behind)? {
+                    [code] => replaced.push(code),
+                    ref codes => replaced.extend_from_slice(codes),
+                }
             }
+            (start, *end) = (*end, replaced.len());
         }
+        Some(replaced)
     }
 }
 
@@ -104,14 +114,14 @@ impl Joined<'_> {
     /// The plan that takes the fewest bits, from codes of the present width on down to the first that is no better.
     fn smallest_plan(&self) -> Option<Plan> {
         let mut width = code_width(self.lengths.len());
-        let mut best = self.plan(width, 0);
+        let (mut best, before) = (self.plan(width, 0), self.bits(width));
         while let Some(narrower) = width.checked_sub(1).and_then(|width| self.fitting(width))
             && narrower.bits < best.bits
         {
             best = narrower;
             width -= 1;
         }
-        (best.bits < self.bits(code_width(self.lengths.len()))).then_some(best)
+        (best.bits < before).then_some(best)
     }
 
     /// Bits of all tokens and codes.
@@ -236,8 +246,12 @@ mod tests {
                     continue;
                 };
                 replaced += 1;
-                let mut fewer = Vec::new();
-                paying.replace(&codes, &mut fewer);
+                let mut ends = [codes.len() / 2, codes.len()];
+                let fewer = paying.replace(&codes, &mut ends).unwrap();
+                let half = text(paying.tokens.as_strings(), &fewer[..ends[0]]);
+                assert_eq!(half, text(tokens, &codes[..codes.len() / 2]));
+                assert!(paying.replace(&[tokens.len() as u32], &mut [1]).is_none());
+                assert!(paying.replace(&[], &mut [1]).is_none());
                 let kept = paying.tokens.as_strings();
                 assert_eq!(text(kept, &fewer), text(tokens, &codes));
                 let size = |tokens: Strings<'_>, codes: &[u32]| {

@@ -98,13 +98,8 @@ impl Tokens {
         let all = self.strings.as_strings();
         let paying = Paying::of(all, &self.pairs, &codes);
         if let Some(paying) = &paying {
-            let mut replaced = Vec::with_capacity(codes.len() + codes.len() / 8);
-            let mut start = 0;
-            for end in &mut ends {
-                paying.replace(codes.get(start..*end).unwrap_or_default(), &mut replaced);
-                (start, *end) = (*end, replaced.len());
-            }
-            codes = replaced;
+            let replaced = paying.replace(&codes, &mut ends);
+            codes = replaced.ok_or_else(|| Error::internal("a code of no token"))?;
         }
         let tokens = paying
             .as_ref()
