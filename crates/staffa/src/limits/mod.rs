@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 #[cfg(test)]
 pub(crate) use threads::thread_pool;
 pub use threads::with_threads;
-pub(crate) use threads::{Threads, map_parallel, threads};
+pub(crate) use threads::{Threads, both, map_heaviest_first, map_parallel, threads};
 
 /// Limits that a reader checks before it allocates. The defaults suit a service that reads files
 /// from anywhere, and are far above the files that the writer makes.

@@ -2,6 +2,7 @@
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
 use std::cell::Cell;
+use std::cmp::Reverse;
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -101,6 +102,39 @@ pub(crate) fn map_parallel<I: Send, O: Send>(
     items.map(of).collect()
 }
 
+/// As [`map_parallel`], the heaviest items first: those that begin last are short, and no thread waits for them long.
+pub(crate) fn map_heaviest_first<I: Send, O: Send>(
+    items: impl IntoIterator<Item = I>,
+    weight: impl Fn(&I) -> usize,
+    of: impl Fn(I) -> Result<O> + Send + Sync,
+) -> Result<Vec<O>> {
+    let threads = threads();
+    if threads < 2 {
+        return items.into_iter().map(of).collect();
+    }
+    let mut items: Vec<(usize, I)> = items.into_iter().enumerate().collect();
+    items.sort_by_key(|(_, item)| Reverse(weight(item)));
+    // Every thread begins with a part of the items: they are dealt, so that each part has heavy ones first.
+    let mut dealt: Vec<_> = items.into_iter().enumerate().collect();
+    dealt.sort_by_key(|(rank, _)| rank % threads);
+    let items = dealt.into_iter().map(|(_, item)| item);
+    let mut mapped = map_parallel(items, |(i, item)| Ok((i, of(item)?)))?;
+    mapped.sort_by_key(|(i, _)| *i);
+    Ok(mapped.into_iter().map(|(_, output)| output).collect())
+}
+
+/// Both, at the same time where there are threads for it.
+pub(crate) fn both<A: Send, B: Send>(
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if threads() < 2 {
+        (a(), b())
+    } else {
+        rayon::join(a, b)
+    }
+}
+
 /// Does work that reads files with so many threads: 1 for the calling thread and no other, `None` for
 /// all that the process may use. Scans and writers have an option of their own
 /// ([`Scan::threads`](crate::Scan::threads), [`WriteOptions::threads`](crate::WriteOptions::threads)).
@@ -137,5 +171,16 @@ mod tests {
         assert!(here.iter().all(|id| *id == own));
         let others = with_threads(Some(2), all).unwrap();
         assert!(others.iter().all(|id| *id != own));
+        let ids = || both(|| thread::current().id(), || thread::current().id());
+        assert_eq!(with_threads(Some(1), ids).unwrap(), (own, own));
+    }
+
+    #[test]
+    fn the_heaviest_are_first_and_the_order_stays() {
+        for threads in [1, 2] {
+            let squares = || map_heaviest_first(0..100, |i| i % 7, |i| Ok(i * i));
+            let squares = with_threads(Some(threads), squares).unwrap().unwrap();
+            assert_eq!(squares, (0..100).map(|i| i * i).collect::<Vec<usize>>());
+        }
     }
 }

@@ -54,6 +54,18 @@ impl LeafValues {
         }
     }
 
+    /// Bytes of words, and of the contents of strings.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Empty(_) | Self::Bits(_) => 0,
+            Self::Words(_, words) => words.len(),
+            Self::Bytes { offsets, .. } => match &**offsets {
+                [first, .., last] => (last - first) as usize,
+                _ => 0,
+            },
+        }
+    }
+
     /// Words of width `T`; empty where the type or the alignment is another.
     pub fn words<T: Word>(&self) -> &[T] {
         match self {

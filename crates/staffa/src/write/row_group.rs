@@ -18,7 +18,7 @@ use crate::arrow::{Domain, Layout, Leaf, shred_columns};
 use crate::encode::{Access, Hint, Profile, Rules};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
-use crate::limits::map_parallel;
+use crate::limits::{map_heaviest_first, map_parallel};
 use crate::values::{Kind, LeafArray, LeafValues, Physical as _, for_words};
 
 /// A row group, ready to be written.
@@ -109,21 +109,23 @@ fn choose_all<'a>(
     };
     if examples.has(first_leaf) {
         let all = (first_leaf..).zip(leaves);
-        return map_parallel(all, |(i, leaf)| {
+        let bytes = |(_, leaf): &(usize, &LeafOf<'_>)| leaf.array.values.bytes();
+        return map_heaviest_first(all, bytes, |(i, leaf)| {
             chosen(leaf, examples.get(i).map(Hint::new))
         });
     }
     let arrays = leaves.iter().map(|leaf| (leaf.array, leaf.options));
     let firsts = families.firsts(first_leaf, arrays)?;
     let all = || (first_leaf..).zip(leaves.iter().zip(&firsts));
-    let of_firsts = map_parallel(all(), |(i, (leaf, first))| {
+    let bytes = |(_, (leaf, _)): &(usize, (&LeafOf<'_>, &usize))| leaf.array.values.bytes();
+    let of_firsts = map_heaviest_first(all(), bytes, |(i, (leaf, first))| {
         (*first == i).then(|| chosen(leaf, None)).transpose()
     })?;
     let example = |first: usize| match first.checked_sub(first_leaf) {
         Some(own) => of_firsts.get(own)?.as_ref()?.example.as_ref(),
         None => examples.get(first),
     };
-    let of_others = map_parallel(all(), |(i, (leaf, first))| {
+    let of_others = map_heaviest_first(all(), bytes, |(i, (leaf, first))| {
         let hint = || example(*first).map(Hint::of_similar);
         (*first != i).then(|| chosen(leaf, hint())).transpose()
     })?;
@@ -175,15 +177,11 @@ fn token_block_bytes(access: Access, leaf: &Leaf, profile: Profile) -> usize {
 
 /// Values of the blocks of a leaf: a power of two, as many as decode to about `bytes` on average.
 fn block_rows(array: &LeafArray, options: &WriteOptions, bytes: usize) -> usize {
-    let all = match &array.values {
-        LeafValues::Empty(_) | LeafValues::Bits(_) => 0,
-        LeafValues::Words(_, words) => words.len(),
-        LeafValues::Bytes { offsets, .. } => match &**offsets {
-            [first, .., last] => (last - first) as usize,
-            _ => 0,
-        },
-    };
-    let average = all.div_ceil(array.values.len().max(1)).max(1);
+    let average = array
+        .values
+        .bytes()
+        .div_ceil(array.values.len().max(1))
+        .max(1);
     let rows = (bytes / average).max(1);
     options.block_rows.min(1 << rows.ilog2())
 }
@@ -225,7 +223,8 @@ fn finish(
         let encoded = chunk.finish(references);
         encoded.map_err(|e| e.at(|place| place.column = path()))
     };
-    let finished = map_parallel((first..).zip(chosen), |(leaf, chunk)| {
+    let size = |(_, chunk): &(usize, ChosenChunk<'_>)| chunk.size();
+    let finished = map_heaviest_first((first..).zip(chosen), size, |(leaf, chunk)| {
         if chunk.references.is_empty() {
             Ok((Some(finish(leaf, chunk, &[])?), None))
         } else {

@@ -12,7 +12,7 @@ use crate::encodings::dictionary::{self, Dictionary};
 use crate::encodings::onpair;
 use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
-use crate::limits::map_parallel;
+use crate::limits::{both, map_parallel};
 use crate::values::{Kind, OwnedValues, Values};
 
 /// A chunk has a dictionary only if at most this share of its values are distinct.
@@ -213,9 +213,13 @@ impl<'a> SharedDictionary<'a> {
             Some(coded) => chooser.estimate_child(Values::U32(&coded.codes), Kind::Unsigned),
             None => Ok(0),
         };
+        let (dictionary, codes_of_blocks) = both(
+            || chooser.estimate_child(distinct.borrow(), options.kind),
+            || map_parallel(&codes.blocks, of_block),
+        );
         let estimates = Estimates {
-            dictionary: chooser.estimate_child(distinct.borrow(), options.kind)?,
-            codes: map_parallel(&codes.blocks, of_block)?,
+            dictionary: dictionary?,
+            codes: codes_of_blocks?,
         };
         let values = inputs.iter().filter_map(BlockInput::values);
         Ok(Ok(Self {
@@ -293,13 +297,16 @@ impl<'a> SharedDictionary<'a> {
             Values::Bytes(strings) => strings.contents().len(),
             _ => 0,
         };
-        let dictionary = chooser.child(distinct, self.options.kind)?;
         let coded = |i, values: Values<'_>, chooser: Chooser<'_>| {
             dictionary::shared_node(values, &self.codes.block(i)?.codes, 0, &chooser)
         };
+        let (dictionary, nodes) = both(
+            || chooser.child(distinct, self.options.kind),
+            || trees_like_first(self.inputs, chooser, coded),
+        );
         Ok(Encoded {
-            dictionary: shared_dictionary::write(&dictionary, string_bytes),
-            nodes: trees_like_first(self.inputs, chooser, coded)?,
+            dictionary: shared_dictionary::write(&dictionary?, string_bytes),
+            nodes: nodes?,
         })
     }
 

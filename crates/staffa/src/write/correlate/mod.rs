@@ -29,7 +29,7 @@ use super::at_mut;
 use super::chunk::{ChosenChunk, Trees};
 use crate::encode::{Encoding, Profile};
 use crate::error::Result;
-use crate::limits::map_parallel;
+use crate::limits::map_heaviest_first;
 
 /// A chunk of fewer bytes is not derived.
 const LEAST_BYTES: usize = 64;
@@ -185,7 +185,11 @@ impl Trials {
             let apart = independent(derivations);
             let (now, rest) = derivations.split_at(apart.max(1));
             derivations = rest;
-            let derived = map_parallel(now, |derivation| {
+            let size = |derivation: &&Derivation| {
+                let chunk = chosen.get(derivation.leaf);
+                chunk.map_or(0, ChosenChunk::size)
+            };
+            let derived = map_heaviest_first(now, size, |derivation| {
                 let refusal = self.refusal(chosen, derivation);
                 let derived = refusal.is_none().then(|| derive(chosen, derivation));
                 Ok((refusal, derived.transpose()?))
