@@ -8,7 +8,7 @@
 //!
 //! 1. **Shortcuts.** An encoding requested by name is used. Values that are all equal become
 //!    `constant`. Of few values, and of samples, all candidates are encoded with flat children, the
-//!    best two with chosen ones, and the smallest is kept. A block whose chunk has a tree already (its [`Hint`]) takes the same tree
+//!    best two (of samples the best) with chosen ones, and the smallest is kept. A block whose chunk has a tree already (its [`Hint`]) takes the same tree
 //!    while that takes at most 8% more per value, or as much more as strings are longer; also of few values where it has bytes to
 //!    share, or was chosen for about as few.
 //! 2. **Candidates** (`candidates.rs`). The [`Rules`] allow the encoding, it accepts the type, the
@@ -34,8 +34,9 @@ use crate::values::{Kind, Values};
 const LEAST_RANKED: usize = 16;
 
 /// Of few values, encodings that are tried: those whose trees with flat children are smallest, and at most
-/// so much larger than the smallest.
+/// so much larger than the smallest. Of samples one is enough.
 const TRIED_OF_FEW: usize = 2;
+const TRIED_OF_SAMPLES: usize = 1;
 const TIMES_SMALLEST: f64 = 1.5;
 
 /// Share that another encoding must save where a column has the tree of a similar one.
@@ -233,8 +234,13 @@ impl Chooser<'_> {
         let least = ranked.first().map_or(0, |(least, ..)| *least);
         let most = (least as f64 * TIMES_SMALLEST) as usize;
         let paying = ranked.into_iter().take_while(|(cost, ..)| *cost <= most);
+        let tries = if self.is_sample() {
+            TRIED_OF_SAMPLES
+        } else {
+            TRIED_OF_FEW
+        };
         let mut best: Option<(usize, Node)> = None;
-        for (_, candidate, node) in paying.take(TRIED_OF_FEW) {
+        for (_, candidate, node) in paying.take(tries) {
             let is_encoded = |hinted: &mut Node| hinted.encoding == candidate.info().id;
             let node = if self.is_trial() && candidate.info().is_terminal() {
                 Some(node)
