@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -358,3 +359,15 @@ def test_what_a_newcomer_gets_wrong_is_said(path: Path, tmp_path: Path) -> None:
     with pytest.raises(staffa.InvalidArgumentError, match=r"partition_by must be a list of names: \['a'\]"):
         staffa.write_dataset(TABLE, tmp_path / "d", partition_by="a")
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_the_first_column_that_cannot_be_encoded_is_named(tmp_path: Path, threads: int) -> None:
+    """The heaviest column is encoded first; the error is that of the first in the schema all the same."""
+    table = pa.table({"light": [random.Random(i).randbytes(4) for i in range(3000)]})
+    table = table.append_column("heavy", pa.array([random.Random(i).randbytes(8) for i in range(3000)]))
+    for _ in range(5):
+        with pytest.raises(staffa.InvalidArgumentError, match='column "light": alphabet cannot hold'):
+            encodings = {"light": "alphabet", "heavy": "constant"}
+            staffa.write_table(table, tmp_path / "t.staffa", threads=threads, encodings=encodings)
+    assert list(tmp_path.iterdir()) == []

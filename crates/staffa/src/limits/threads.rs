@@ -102,7 +102,8 @@ pub(crate) fn map_parallel<I: Send, O: Send>(
     items.map(of).collect()
 }
 
-/// As [`map_parallel`], the heaviest items first: those that begin last are short, and no thread waits for them long.
+/// As [`map_parallel`], the heaviest items first: those that begin last are short, and no thread waits for them long. The
+/// error is that of the first item that has one, whatever the number of threads.
 pub(crate) fn map_heaviest_first<I: Send, O: Send>(
     items: impl IntoIterator<Item = I>,
     weight: impl Fn(&I) -> usize,
@@ -113,14 +114,25 @@ pub(crate) fn map_heaviest_first<I: Send, O: Send>(
         return items.into_iter().map(of).collect();
     }
     let mut items: Vec<(usize, I)> = items.into_iter().enumerate().collect();
-    items.sort_by_key(|(_, item)| Reverse(weight(item)));
-    // Every thread begins with a part of the items: they are dealt, so that each part has heavy ones first.
-    let mut dealt: Vec<_> = items.into_iter().enumerate().collect();
-    dealt.sort_by_key(|(rank, _)| rank % threads);
-    let items = dealt.into_iter().map(|(_, item)| item);
-    let mut mapped = map_parallel(items, |(i, item)| Ok((i, of(item)?)))?;
+    items.sort_by_cached_key(|(_, item)| Reverse(weight(item)));
+    let mut mapped = map_parallel(dealt(items, threads), |(i, item)| Ok((i, of(item))))?;
     mapped.sort_by_key(|(i, _)| *i);
-    Ok(mapped.into_iter().map(|(_, output)| output).collect())
+    mapped.into_iter().map(|(_, output)| output).collect()
+}
+
+/// Items dealt to so many threads, which begin with a part of them each: every part has heavy ones first. Parts are halves of
+/// halves, the first the smaller one, as rayon splits them.
+fn dealt<I>(heaviest_first: Vec<I>, threads: usize) -> Vec<I> {
+    if threads < 2 {
+        return heaviest_first;
+    }
+    let (mut left, mut right) = (Vec::new(), Vec::new());
+    for (rank, item) in heaviest_first.into_iter().enumerate() {
+        if rank % 2 == 0 { &mut right } else { &mut left }.push(item);
+    }
+    let mut all = dealt(left, threads / 2);
+    all.extend(dealt(right, threads - threads / 2));
+    all
 }
 
 /// Both, at the same time where there are threads for it.
@@ -173,14 +185,40 @@ mod tests {
         assert!(others.iter().all(|id| *id != own));
         let ids = || both(|| thread::current().id(), || thread::current().id());
         assert_eq!(with_threads(Some(1), ids).unwrap(), (own, own));
+        let (a, b) = with_threads(Some(2), ids).unwrap();
+        assert!(a != own && b != own);
     }
 
     #[test]
-    fn the_heaviest_are_first_and_the_order_stays() {
+    fn every_thread_begins_with_a_heavy_item() {
+        for (len, threads) in [(5, 2), (8, 2), (10, 4), (13, 4), (16, 8), (23, 8)] {
+            let mut parts = vec![dealt((0..len).collect(), threads)];
+            while parts.len() < threads {
+                let halves = parts.iter().map(|part| part.split_at(part.len() / 2));
+                let halves = halves.flat_map(|(left, right)| [left.to_vec(), right.to_vec()]);
+                parts = halves.collect();
+            }
+            for part in &parts {
+                assert!(part.is_sorted() && part[0] < threads, "{parts:?}");
+            }
+        }
+        assert_eq!(dealt(vec![0, 1, 2, 3, 4], 2), [1, 3, 0, 2, 4]);
+        assert_eq!(dealt(vec![0, 1, 2], 1), [0, 1, 2]);
+    }
+
+    #[test]
+    fn the_order_of_results_and_errors_stays() {
         for threads in [1, 2] {
             let squares = || map_heaviest_first(0..100, |i| i % 7, |i| Ok(i * i));
             let squares = with_threads(Some(threads), squares).unwrap().unwrap();
             assert_eq!(squares, (0..100).map(|i| i * i).collect::<Vec<usize>>());
+            let odd = |i: usize| match i % 2 {
+                0 => Ok(i),
+                _ => Err(Error::invalid(i.to_string())),
+            };
+            let odd = || map_heaviest_first(0..100, |i| *i, odd);
+            let error = with_threads(Some(threads), odd).unwrap().unwrap_err();
+            assert_eq!(error.to_string(), Error::invalid("1").to_string());
         }
     }
 }

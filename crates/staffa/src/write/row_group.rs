@@ -95,6 +95,9 @@ fn leaves_of<'a>(arrays: &'a [LeafArray], plan: &'a Plan, first_leaf: usize) -> 
     leaves.map(of).collect()
 }
 
+/// A leaf by its number, and the first of the leaves that are similar to it.
+type WithFirst<'i, 'a> = (usize, (&'i LeafOf<'a>, &'i usize));
+
 /// Chooses the encodings of leaves from leaf `first_leaf` on: of a first row group those of the first of
 /// similar leaves, then the others'.
 fn choose_all<'a>(
@@ -117,15 +120,25 @@ fn choose_all<'a>(
     let arrays = leaves.iter().map(|leaf| (leaf.array, leaf.options));
     let firsts = families.firsts(first_leaf, arrays)?;
     let all = || (first_leaf..).zip(leaves.iter().zip(&firsts));
-    let bytes = |(_, (leaf, _)): &(usize, (&LeafOf<'_>, &usize))| leaf.array.values.bytes();
-    let of_firsts = map_heaviest_first(all(), bytes, |(i, (leaf, first))| {
+    // Those that are not chosen at the time weigh nothing.
+    let bytes = |of_firsts: bool| {
+        move |(i, (leaf, first)): &WithFirst<'_, '_>| {
+            let is_chosen = (i == *first) == of_firsts;
+            if is_chosen {
+                leaf.array.values.bytes()
+            } else {
+                0
+            }
+        }
+    };
+    let of_firsts = map_heaviest_first(all(), bytes(true), |(i, (leaf, first))| {
         (*first == i).then(|| chosen(leaf, None)).transpose()
     })?;
     let example = |first: usize| match first.checked_sub(first_leaf) {
         Some(own) => of_firsts.get(own)?.as_ref()?.example.as_ref(),
         None => examples.get(first),
     };
-    let of_others = map_heaviest_first(all(), bytes, |(i, (leaf, first))| {
+    let of_others = map_heaviest_first(all(), bytes(false), |(i, (leaf, first))| {
         let hint = || example(*first).map(Hint::of_similar);
         (*first != i).then(|| chosen(leaf, hint())).transpose()
     })?;
@@ -223,7 +236,11 @@ fn finish(
         let encoded = chunk.finish(references);
         encoded.map_err(|e| e.at(|place| place.column = path()))
     };
-    let size = |(_, chunk): &(usize, ChosenChunk<'_>)| chunk.size();
+    // Derived chunks wait for the others.
+    let size = |(_, chunk): &(usize, ChosenChunk<'_>)| match *chunk.references {
+        [] => chunk.size(),
+        [..] => 0,
+    };
     let finished = map_heaviest_first((first..).zip(chosen), size, |(leaf, chunk)| {
         if chunk.references.is_empty() {
             Ok((Some(finish(leaf, chunk, &[])?), None))
@@ -292,13 +309,10 @@ fn check_domain(array: &LeafArray, leaf: &Leaf, first_row: u64) -> Result<()> {
 /// What is written must be read again: strings with 32-bit offsets end within 2^31 bytes of a row
 /// group.
 fn check_offsets(array: &LeafArray, leaf: &Leaf) -> Result<()> {
-    let LeafValues::Bytes { offsets, .. } = &array.values else {
+    if !matches!(array.values, LeafValues::Bytes { .. }) {
         return Ok(());
-    };
-    let bytes = match &**offsets {
-        [first, .., last] => last - first,
-        _ => 0,
-    };
+    }
+    let bytes = array.values.bytes();
     if !leaf.large && i32::try_from(bytes).is_err() {
         let what = format!(
             "strings of at most 2^31 - 1 bytes in a row group are possible, found {bytes}: write fewer rows to one"

@@ -29,7 +29,7 @@ const LEAST_SAVING: usize = 24;
 /// these trees are made (decision 42).
 const CLEARLY: f64 = 0.95;
 
-/// An estimate above the blocks' own trees by at most 1/32 does not tell whether the dictionary takes fewer bytes: tokens that
+/// Of strings, an estimate above the blocks' own trees by at most 1/32 does not tell whether the dictionary takes fewer bytes: tokens that
 /// do not pay are known only once it is encoded.
 const NEARLY: usize = 32;
 
@@ -382,7 +382,11 @@ impl<'a> SharedDictionary<'a> {
         let least_saving = self.least_saving(own);
         if self.encoded.is_none() {
             let estimate = self.estimate(nodes);
-            if estimate + least_saving >= own + own / NEARLY {
+            let nearly = match self.distinct {
+                OwnedValues::Bytes(_) => own / NEARLY,
+                _ => 0,
+            };
+            if estimate + least_saving >= own + nearly {
                 return Ok((None, self.tried(own, estimate, false, false)));
             }
         }

@@ -9,6 +9,7 @@
 //! encoded.
 
 use super::table::code_width;
+use crate::error::{Error, Result};
 use crate::values::{Strings, StringsBuf};
 
 /// Times that tokens are dropped until the others fit a width of codes: each drop adds uses to others.
@@ -24,14 +25,19 @@ pub(super) struct Paying {
 
 impl Paying {
     /// Tokens of one byte always stay; `pairs` are what the others were joined from, none where these stay, too.
-    /// `None` where all tokens pay.
-    pub(super) fn of(tokens: Strings<'_>, pairs: &[[u32; 2]], codes: &[u32]) -> Option<Self> {
+    /// `None` where all tokens pay; an error for a code, or a part of a pair, of no token.
+    pub(super) fn of(
+        tokens: Strings<'_>,
+        pairs: &[[u32; 2]],
+        codes: &[u32],
+    ) -> Result<Option<Self>> {
         if pairs.is_empty() {
-            return None;
+            return Ok(None);
         }
+        let no_token = || Error::internal("a code of no token");
         let mut uses = vec![0; tokens.len()];
         for code in codes {
-            *uses.get_mut(*code as usize)? += 1;
+            *uses.get_mut(*code as usize).ok_or_else(no_token)? += 1;
         }
         let lengths = tokens.lengths();
         let joined = Joined {
@@ -39,9 +45,11 @@ impl Paying {
             pairs,
             uses: &uses,
         };
-        let plan = joined.smallest_plan()?;
+        let Some(plan) = joined.smallest_plan() else {
+            return Ok(None);
+        };
         if plan.kept == tokens.len() {
-            return None;
+            return Ok(None);
         }
         let mut paying = Self {
             tokens: StringsBuf::new(),
@@ -55,14 +63,16 @@ impl Paying {
                 paying.codes.push(kept);
                 kept += 1;
             } else {
-                for part in pairs.get(i.checked_sub(joined.single_bytes())?)? {
-                    let (start, end) = paying.span(*part)?;
+                let pair = i.checked_sub(joined.single_bytes());
+                let pair = pair.and_then(|pair| pairs.get(pair));
+                for part in pair.ok_or_else(no_token)? {
+                    let (start, end) = paying.span(*part).ok_or_else(no_token)?;
                     paying.codes.extend_from_within(start..end);
                 }
             }
             paying.ends.push(paying.codes.len());
         }
-        Some(paying)
+        Ok(Some(paying))
     }
 
     /// Where the codes are that replace a token, if it is known already.
@@ -241,7 +251,7 @@ mod tests {
                     random.below(below) as u32
                 };
                 let codes: Vec<u32> = (0..count).map(|_| code()).collect();
-                let Some(paying) = Paying::of(tokens, &pairs, &codes) else {
+                let Some(paying) = Paying::of(tokens, &pairs, &codes).unwrap() else {
                     all_pay += 1;
                     continue;
                 };
@@ -269,7 +279,7 @@ mod tests {
     #[test]
     fn a_code_of_no_token_is_refused() {
         let tokens: StringsBuf = [&b"a"[..], b"b", b"ab"].into_iter().collect();
-        assert!(Paying::of(tokens.as_strings(), &[[0, 1]], &[3]).is_none());
-        assert!(Paying::of(tokens.as_strings(), &[[0, 9]], &[0]).is_none());
+        assert!(Paying::of(tokens.as_strings(), &[[0, 1]], &[3]).is_err());
+        assert!(Paying::of(tokens.as_strings(), &[[0, 9]], &[0]).is_err());
     }
 }

@@ -96,7 +96,7 @@ impl Tokens {
     pub(super) fn payload(&self, strings: Strings<'_>) -> Result<(Vec<u8>, usize)> {
         let (mut codes, mut ends) = self.codes(strings)?;
         let all = self.strings.as_strings();
-        let paying = Paying::of(all, &self.pairs, &codes);
+        let paying = Paying::of(all, &self.pairs, &codes)?;
         if let Some(paying) = &paying {
             let replaced = paying.replace(&codes, &mut ends);
             codes = replaced.ok_or_else(|| Error::internal("a code of no token"))?;
