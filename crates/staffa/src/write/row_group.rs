@@ -190,11 +190,8 @@ fn token_block_bytes(access: Access, leaf: &Leaf, profile: Profile) -> usize {
 
 /// Values of the blocks of a leaf: a power of two, as many as decode to about `bytes` on average.
 fn block_rows(array: &LeafArray, options: &WriteOptions, bytes: usize) -> usize {
-    let average = array
-        .values
-        .bytes()
-        .div_ceil(array.values.len().max(1))
-        .max(1);
+    let values = &array.values;
+    let average = values.bytes().div_ceil(values.len().max(1)).max(1);
     let rows = (bytes / average).max(1);
     options.block_rows.min(1 << rows.ilog2())
 }
