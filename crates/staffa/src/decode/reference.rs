@@ -22,6 +22,8 @@ use crate::values::{Bitmap, PhysicalType, Values, expand, for_ints};
 /// A stream of a reference column as the writer has it: one word for each value to be encoded.
 #[derive(Debug, Clone, Copy)]
 pub struct ReferenceStream<'a> {
+    /// The position of the reference column among those of the chunk.
+    pub column: u8,
     /// Which stream it is.
     pub from: StreamOf,
     /// Its words.

@@ -50,8 +50,8 @@ impl Encoding for Difference {
             return Ok(None);
         }
         let mut payload = vec![sources.len() as u8];
-        for (column, source) in (0u8..).zip(sources) {
-            payload.extend([column, source.from as u8]);
+        for source in sources {
+            payload.extend([source.column, source.from as u8]);
             put_varint(&mut payload, (source.coefficient as u64).zigzag());
         }
         if let Values::Bits(bits) = values {

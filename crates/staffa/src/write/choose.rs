@@ -222,6 +222,7 @@ impl<'a> Cut<'a> {
             };
         let blocks = self.inputs.into_iter().zip(self.of_distinct).zip(nodes);
         Ok(ChosenChunk {
+            judged: blocks.len().saturating_sub(1) / 2,
             options,
             ty: self.array.values.physical_type(),
             blocks: map_parallel(blocks, block)?,

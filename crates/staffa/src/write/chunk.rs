@@ -54,6 +54,8 @@ pub(crate) struct ChosenChunk<'a> {
     pub sharing: Sharing,
     /// Rows, NULLs included.
     pub len: usize,
+    /// The block by which it is compared with other columns.
+    pub judged: usize,
     /// The leaves from which it is derived.
     pub references: Vec<usize>,
     /// Whether it is equal to its reference column, so that its blocks are not written.

@@ -84,6 +84,7 @@ fn encoded(encoding: &dyn Encoding, values: Values<'_>, kind: Kind) -> Option<Ve
     let chooser = Chooser::root(&POOL, Profile::Balanced, Some(encoding.info().name));
     let other = reference_column(values.physical_type(), values.len());
     let streams = [ReferenceStream {
+        column: 0,
         from: StreamOf::Values,
         words: other.borrow(),
         coefficient: 1,

@@ -1,5 +1,8 @@
 //! The view of a column by which pairs are judged: the words of one block, and its validity.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
 use super::super::chunk::{ChosenBlock, ChosenChunk};
 use crate::decode::{Budget, Integer, Registry as _, StreamOf};
 use crate::encode::{Coded, Encoding, distinct};
@@ -41,7 +44,7 @@ impl Column {
         if !chosen.references.is_empty() {
             return Ok(None);
         }
-        let block = chosen.blocks.get(judged(chosen));
+        let block = chosen.blocks.get(chosen.judged);
         let Some(block) = block.filter(|block| block.input.len >= LEAST_ROWS) else {
             return Ok(None);
         };
@@ -63,7 +66,7 @@ impl Column {
 
     /// Rows of the block by which a column is judged.
     pub(super) fn judged_rows(chosen: &ChosenChunk<'_>) -> usize {
-        chosen.blocks.get(judged(chosen)).map_or(0, |b| b.input.len)
+        chosen.blocks.get(chosen.judged).map_or(0, |b| b.input.len)
     }
 
     /// Bytes that the view of a column takes, at most, by the rows of a block.
@@ -78,9 +81,29 @@ impl Column {
     }
 }
 
-/// The block by which a column is judged: not the last, which may be short.
-pub(super) fn judged(chosen: &ChosenChunk<'_>) -> usize {
-    chosen.blocks.len().saturating_sub(1) / 2
+/// Sets the block by which columns of the same blocks are judged: the one in which most of them have more than
+/// one value, of these the one next to the middle. Not the last, which may be short.
+pub(super) fn set_judged(chosen: &mut [ChosenChunk<'_>]) {
+    let shape = |chunk: &ChosenChunk<'_>| (chunk.len, chunk.options.block_rows);
+    let mut varied: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
+    for chunk in chosen.iter() {
+        let Some((_, blocks)) = chunk.blocks.split_last().filter(|(_, rest)| rest.len() > 1) else {
+            continue;
+        };
+        let counts = varied.entry(shape(chunk)).or_default();
+        counts.resize(blocks.len(), 0);
+        for (count, block) in counts.iter_mut().zip(blocks) {
+            let values = block.trees.values.as_ref();
+            let varies = values.is_some_and(|root| root.encoding != Constant.info().id);
+            *count += usize::from(varies);
+        }
+    }
+    for chunk in chosen {
+        let middle = chunk.judged;
+        let counts = varied.get(&shape(chunk)).into_iter().flatten().enumerate();
+        let best = counts.max_by_key(|(i, count)| (**count, Reverse(i.abs_diff(middle))));
+        chunk.judged = best.map_or(middle, |(i, _)| i);
+    }
 }
 
 /// A stream of one block: its words in some rows, and which rows have equal words.

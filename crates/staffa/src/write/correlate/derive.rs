@@ -1,7 +1,7 @@
 //! Deriving a column: its blocks are encoded from those of the reference columns.
 
 use super::super::chunk::{ChosenBlock, ChosenChunk, Trees, validity_chooser};
-use super::column::{from_of, judged, kind, stream, stream_node, stream_of};
+use super::column::{from_of, kind, stream, stream_node, stream_of};
 use super::{Derivation, LEAST_BYTES};
 use crate::decode::{ReferenceBlock, ReferenceStream, StreamOf};
 use crate::encode::{Encoding, Example, Hint, Stats};
@@ -57,7 +57,7 @@ pub(super) fn derive(
     let pays = |(alone, derived): Bytes| {
         derived + LEAST_BYTES <= alone && (derived as f64) < alone as f64 * WORTH
     };
-    let judged = judged(column);
+    let judged = column.judged;
     let first = derived(judged, None)?;
     let example = first.values.clone();
     let mut known = vec![(judged, first)];
@@ -117,6 +117,7 @@ fn derive_block(
 /// A validity as the rows in which it differs from another.
 fn derive_validity(valid: &Bitmap, reference: &Bitmap, excluded: BitSet) -> Result<Option<Node>> {
     let streams = [ReferenceStream {
+        column: 0,
         from: StreamOf::Validity,
         words: Values::Bits(reference),
         coefficient: 1,
@@ -149,21 +150,31 @@ fn derive_values(
     let target = stream(root, from, values)?;
     let target = target.as_ref().map_or(values, OwnedValues::borrow);
     let mut words = Vec::new();
-    for reference in references {
-        let Some(stream) = reference_words(reference, block, target.len(), derivation.numbers)?
+    for (column, reference) in (0u8..).zip(references) {
+        let (_, other, coefficient) = reference;
+        if other.trees.values.is_none() {
+            // Without a value it adds nothing to a sum.
+            continue;
+        }
+        let Some((from, stream)) =
+            reference_words(reference, block, target.len(), derivation.numbers)?
         else {
             return Ok(None);
         };
-        words.push(stream);
+        words.push((column, from, stream, *coefficient));
     }
-    let streams = words.iter().zip(references);
+    let streams = words.iter();
     let streams: Vec<ReferenceStream<'_>> = streams
-        .map(|((from, words), (_, _, coefficient))| ReferenceStream {
+        .map(|(column, from, words, coefficient)| ReferenceStream {
+            column: *column,
             from: *from,
             words: words.borrow(),
             coefficient: *coefficient,
         })
         .collect();
+    if streams.is_empty() {
+        return Ok(None);
+    }
     // The example is the tree of the whole block; the hint is that of its stream.
     let hint = example.and_then(|root| stream_node(root, from));
     let hint = hint.filter(|node| node.encoding == encoding.info().id);

@@ -19,6 +19,7 @@ mod search;
 mod sum;
 
 use assign::{Leaf, assign_first};
+use column::set_judged;
 use derive::{WORTH, derive};
 use equal::equal_columns;
 pub(crate) use equal::{Earlier, Outline};
@@ -111,6 +112,7 @@ pub(crate) fn correlate(
     if !chosen.iter().any(may_be_derived) {
         return Ok(trials.log);
     }
+    set_judged(chosen);
     for (leaf, reference) in equal_columns(chosen) {
         trials.equal(chosen, leaf, reference)?;
     }
