@@ -18,7 +18,11 @@ use super::prelude::*;
 use crate::decode::{
     BitsDecoder, Entries, LazyStrings, LazyWords, Runs, filter_runs, many, take_vectors,
 };
+use crate::encode::Coded;
 use crate::values::{OwnedValues, for_words};
+
+/// Of strings, one run in so many may have the string of another run.
+const LEAST_REPEATED: usize = 10;
 
 /// See the [module](self).
 pub struct RunEnd;
@@ -41,11 +45,17 @@ impl Encoding for RunEnd {
     }
 
     /// Runs of at least 2 rows on average (BtrBlocks, section 3.1); of bits at least 16, or 6 where
-    /// lists of their lengths repeat.
+    /// lists of their lengths repeat. Of strings, runs that hardly repeat: others are smaller as runs of codes.
     fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         let average = |least| stats.runs() > 1 && stats.runs() * least <= values.len();
         match values {
             Values::Bits(_) => average(16) || average(6) && stats.sequences().is_some(),
+            Values::Bytes(_) => {
+                let distinct = |coded: &Coded| coded.firsts.len();
+                let is_distinct =
+                    |distinct| distinct >= stats.runs() - stats.runs() / LEAST_REPEATED;
+                average(2) && stats.dictionary().map(distinct).is_none_or(is_distinct)
+            }
             _ => average(2),
         }
     }

@@ -13,6 +13,8 @@ const LOOKED_AT: usize = 8;
 /// Pairs that are looked at in any case, each for some ten microseconds: all of 128 columns, of
 /// more the nearest.
 const PAIRS: usize = 1 << 14;
+/// Bytes of a grouped column beside its numbers and entries: its nodes' headers, and what few rows take more.
+const HEADERS: f64 = 64.0;
 /// Rows for which one more pair is looked at.
 const ROWS_PER_PAIR: usize = 128;
 /// Columns around each that are looked at, at least.
@@ -236,7 +238,14 @@ fn grouped_bytes(
     }
     let scale = view.len as f64 / rows.len() as f64;
     let codes = view.codes && other.codes;
+    // A number is no smaller among the entries than it is alone.
+    let alone = view.bytes as f64 * 8.0 / view.len as f64;
     let entry_bits = (groups.distinct as f64).log2();
+    let entry_bits = if codes {
+        entry_bits
+    } else {
+        entry_bits.max(alone)
+    };
     // Lower bound per entry: stop counting once the entries alone exceed `most`.
     let least_bits = if codes { 1.0 } else { entry_bits };
     let most_entries = (most * 8.0 / least_bits / scale) as usize;
@@ -262,7 +271,7 @@ fn grouped_bytes(
     } else {
         1.1
     };
-    let bytes = (rows * entropy * above + entries * entry_bits + starts) / 8.0;
+    let bytes = (rows * entropy * above + entries * entry_bits + starts) / 8.0 + HEADERS;
     (bytes < most).then_some(bytes)
 }
 

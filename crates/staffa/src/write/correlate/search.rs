@@ -20,6 +20,8 @@ const WINDOW_BYTES: usize = 20 << 20;
 /// the smallest. Where none of their derivations pays, the others are not compared (decision 32).
 const PROBED: usize = 32;
 const SHARE: usize = 8;
+/// A column of which a block takes fewer bytes, or less than 1/2000 of all, is not derived.
+const LEAST_DERIVED: usize = 256;
 /// Columns whose best derivation is encoded to see whether one pays.
 const ENCODED: usize = 16;
 
@@ -61,7 +63,7 @@ fn derivations_of(
     }
     let columns: Vec<Option<Column>> = map_parallel(chosen, Column::of)?;
     let total: usize = columns.iter().flatten().map(Column::bytes).sum();
-    let least_bytes = 128.max(total / 2000);
+    let least_bytes = LEAST_DERIVED.max(total / 2000);
     let is_open = |chunk: &ChosenChunk<'_>| {
         let open = chunk.options.requested_encoding.is_none() && !chunk.same;
         open && may_be_derived(chunk)

@@ -24,8 +24,8 @@ const CHANCE: f64 = 0.02;
 /// Sums that are added up at the same time.
 const LANES: usize = 16;
 /// Columns that may be terms: those that explain the most, and the neighbours on each side.
-const MOST_TERMS: usize = 32;
-const NEIGHBOURS: usize = 16;
+const MOST_TERMS: usize = 16;
+const NEIGHBOURS: usize = 8;
 /// Of these, those that explain the most, for a second fit.
 const BEST_TERMS: usize = 8;
 
