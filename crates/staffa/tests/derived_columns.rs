@@ -198,6 +198,56 @@ fn sums_of_columns_are_derived() {
     }
 }
 
+/// Votes of precincts: a total and its parts, which are NULL where only a total was counted, that of a whole county.
+/// The third part is NULL in every other block.
+fn votes(block: usize, blocks: usize) -> RecordBatch {
+    let mut random = Random(21);
+    let mut columns = vec![Vec::new(); 4];
+    for row in 0..block * blocks {
+        let is_county = random.below(6) == 0;
+        let has_third = (row / block) % 2 == 1;
+        let mut part = |is: bool, most| (is && !is_county).then(|| random.below(most) as i32);
+        let parts = [part(true, 500), part(true, 300), part(has_third, 40)];
+        let total = if is_county {
+            random.below(1_000_000) as i32
+        } else {
+            parts.iter().flatten().sum()
+        };
+        columns[0].push(Some(total));
+        for (column, part) in columns.iter_mut().skip(1).zip(parts) {
+            column.push(part);
+        }
+    }
+    let array = |column| Arc::new(Int32Array::from(column)) as ArrayRef;
+    table(columns.into_iter().map(array).collect())
+}
+
+#[test]
+fn totals_are_derived_beside_outliers_and_from_parts_that_some_blocks_lack() {
+    let (block, blocks) = (4096, 7);
+    let batch = votes(block, blocks);
+    let options = || WriteOptions::new().block_rows(block);
+    let file = write(std::slice::from_ref(&batch), options());
+    let alone = options().derived_columns(false);
+    let alone = write(std::slice::from_ref(&batch), alone).nbytes();
+    assert_eq!(sources(&file).len(), 3, "{:?}", sources(&file));
+    assert!(
+        file.nbytes() * 5 < alone * 4,
+        "{} of {alone}",
+        file.nbytes()
+    );
+    let found = read(file.scan());
+    for i in 0..4 {
+        assert_eq!(common::column(&found, i), rows(batch.column(i)), "{i}");
+    }
+    let wanted: Vec<u64> = (0..(block * blocks) as u64).step_by(997).collect();
+    let taken = file.take(&wanted).read().unwrap();
+    let gathered = arrow_select::take::take_record_batch(&batch, &UInt64Array::from(wanted));
+    for (found, expected) in taken.columns().iter().zip(gathered.unwrap().columns()) {
+        assert_eq!(rows(found), rows(expected));
+    }
+}
+
 #[test]
 fn encodings_of_derived_columns_are_not_requested() {
     for name in ["difference", "grouped"] {

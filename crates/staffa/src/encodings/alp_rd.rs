@@ -16,6 +16,9 @@ use crate::values::FloatBits;
 /// Most bits of the high part.
 const HIGH_BITS: u32 = 16;
 
+/// One value in so many is distinct, at least.
+const LEAST_DISTINCT: usize = 4;
+
 /// See the [module](self).
 pub struct AlpRd;
 
@@ -34,6 +37,12 @@ impl Encoding for AlpRd {
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
         is_float(ty, kind)
+    }
+
+    /// A quarter of the values are distinct: fewer are smaller as a dictionary.
+    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        let coded = stats.dictionary();
+        coded.is_none_or(|coded| coded.firsts.len() * LEAST_DISTINCT >= values.len())
     }
 
     fn encode(
