@@ -199,15 +199,17 @@ fn sums_of_columns_are_derived() {
 }
 
 /// Votes of precincts: a total and its parts, which are NULL where only a total was counted, that of a whole county.
-/// The third part is NULL in every other block.
-fn votes(block: usize, blocks: usize) -> RecordBatch {
+/// One part has values in some blocks alone.
+fn votes(block: usize, blocks: usize, lacking: usize, has: impl Fn(usize) -> bool) -> RecordBatch {
     let mut random = Random(21);
     let mut columns = vec![Vec::new(); 4];
     for row in 0..block * blocks {
         let is_county = random.below(6) == 0;
-        let has_third = (row / block) % 2 == 1;
-        let mut part = |is: bool, most| (is && !is_county).then(|| random.below(most) as i32);
-        let parts = [part(true, 500), part(true, 300), part(has_third, 40)];
+        let mut part = |i: usize, most| {
+            let is_there = !is_county && (i != lacking || has(row / block));
+            is_there.then(|| random.below(most) as i32)
+        };
+        let parts = [part(0, 500), part(1, 300), part(2, 40)];
         let total = if is_county {
             random.below(1_000_000) as i32
         } else {
@@ -225,26 +227,44 @@ fn votes(block: usize, blocks: usize) -> RecordBatch {
 #[test]
 fn totals_are_derived_beside_outliers_and_from_parts_that_some_blocks_lack() {
     let (block, blocks) = (4096, 7);
-    let batch = votes(block, blocks);
-    let options = || WriteOptions::new().block_rows(block);
-    let file = write(std::slice::from_ref(&batch), options());
-    let alone = options().derived_columns(false);
-    let alone = write(std::slice::from_ref(&batch), alone).nbytes();
-    assert_eq!(sources(&file).len(), 3, "{:?}", sources(&file));
-    assert!(
-        file.nbytes() * 5 < alone * 4,
-        "{} of {alone}",
-        file.nbytes()
-    );
-    let found = read(file.scan());
-    for i in 0..4 {
-        assert_eq!(common::column(&found, i), rows(batch.column(i)), "{i}");
-    }
-    let wanted: Vec<u64> = (0..(block * blocks) as u64).step_by(997).collect();
-    let taken = file.take(&wanted).read().unwrap();
-    let gathered = arrow_select::take::take_record_batch(&batch, &UInt64Array::from(wanted));
-    for (found, expected) in taken.columns().iter().zip(gathered.unwrap().columns()) {
-        assert_eq!(rows(found), rows(expected));
+    let cases = [
+        (2, None),
+        (2, Some(0)),
+        (2, Some(5)),
+        (0, Some(0)),
+        (0, Some(3)),
+    ];
+    for (lacking, only) in cases {
+        let has = |i: usize| only.map_or(i % 2 == 1, |only| i == only);
+        let batch = votes(block, blocks, lacking, has);
+        let options = || WriteOptions::new().block_rows(block);
+        let file = write(std::slice::from_ref(&batch), options());
+        let alone = options().derived_columns(false);
+        let alone = write(std::slice::from_ref(&batch), alone).nbytes();
+        assert_eq!(
+            sources(&file).len(),
+            3,
+            "{lacking} {only:?}: {:?}",
+            sources(&file)
+        );
+        assert!(
+            file.nbytes() * 5 < alone * 4,
+            "{lacking} {only:?}: {alone} alone"
+        );
+        let found = read(file.scan());
+        for i in 0..4 {
+            assert_eq!(
+                common::column(&found, i),
+                rows(batch.column(i)),
+                "{lacking} {only:?}"
+            );
+        }
+        let wanted: Vec<u64> = (0..(block * blocks) as u64).step_by(997).collect();
+        let taken = file.take(&wanted).read().unwrap();
+        let gathered = arrow_select::take::take_record_batch(&batch, &UInt64Array::from(wanted));
+        for (found, expected) in taken.columns().iter().zip(gathered.unwrap().columns()) {
+            assert_eq!(rows(found), rows(expected), "{lacking} {only:?}");
+        }
     }
 }
 

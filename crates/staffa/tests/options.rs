@@ -297,3 +297,23 @@ fn a_column_has_a_profile_of_its_own() {
         .to_string();
     assert!(message.contains("no column is called \"c\""), "{message}");
 }
+
+/// Runs of strings are runs of codes where they repeat; without a dictionary they are runs of strings.
+#[test]
+fn runs_of_strings_are_stored_once_without_a_dictionary() {
+    let mut random = Random(31);
+    let towns: Vec<String> = (0..40).map(|i| format!("town {}", i * 7919)).collect();
+    let runs = (0..6_000).map(|_| towns[random.below(towns.len())].as_str());
+    let strings = runs.flat_map(|town| std::iter::repeat_n(town, 5));
+    let strings: Vec<&str> = strings.collect();
+    let batch = table(vec![Arc::new(StringArray::from(strings))]);
+    let encoding = |options| {
+        let file = write(std::slice::from_ref(&batch), options);
+        let found = read(file.scan());
+        assert_eq!(column(&found, 0), rows(batch.column(0)));
+        encodings_of(&file, "a")[0].clone()
+    };
+    assert!(encoding(WriteOptions::new()).starts_with("dictionary"));
+    let without = encoding(WriteOptions::new().without(["dictionary"]));
+    assert!(without.starts_with("run_end"), "{without}");
+}

@@ -61,6 +61,10 @@ impl Chooser<'_> {
             Some("not below the nodes above")
         } else if !encoding.is_viable(values, stats) {
             Some("not viable")
+        } else if self.offers(self.rules.pool.dictionary)
+            && !encoding.may_beat_dictionary(values, stats)
+        {
+            Some("larger than a dictionary")
         } else {
             None
         }

@@ -63,6 +63,11 @@ pub trait Encoding: Sync {
         true
     }
 
+    /// Whether it may be smaller than a dictionary; asked where one may be chosen.
+    fn may_beat_dictionary(&self, _values: Values<'_>, _stats: &Stats<'_>) -> bool {
+        true
+    }
+
     /// Bytes of a block's root that the blocks of a chunk may share.
     fn shareable(&self, _node: &Node) -> usize {
         0

@@ -14,6 +14,8 @@ pub struct Pool {
     pub all: &'static [&'static dyn Encoding],
     /// The encoding of equal values.
     pub constant: &'static dyn Encoding,
+    /// The encoding that has each distinct value once.
+    pub dictionary: &'static dyn Encoding,
     /// The encoding that holds all words and byte strings.
     pub plain: &'static dyn Encoding,
     /// The encoding that holds all bits.

@@ -39,8 +39,8 @@ impl Encoding for AlpRd {
         is_float(ty, kind)
     }
 
-    /// A quarter of the values are distinct: fewer are smaller as a dictionary.
-    fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+    /// Where a quarter of the values are distinct.
+    fn may_beat_dictionary(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         let coded = stats.dictionary();
         coded.is_none_or(|coded| coded.firsts.len() * LEAST_DISTINCT >= values.len())
     }

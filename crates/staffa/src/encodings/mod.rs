@@ -97,6 +97,7 @@ static ALL: &[&dyn Encoding] = &[
 pub static POOL: Pool = Pool {
     all: ALL,
     constant: &constant::Constant,
+    dictionary: &dictionary::Dictionary,
     plain: &plain::Plain,
     plain_bits: &bitmap::PlainBits,
 };

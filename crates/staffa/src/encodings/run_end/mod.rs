@@ -21,8 +21,8 @@ use crate::decode::{
 use crate::encode::Coded;
 use crate::values::{OwnedValues, for_words};
 
-/// Of strings, one run in so many may have the string of another run.
-const LEAST_REPEATED: usize = 10;
+/// Of runs of strings, one in so many may have the string of another.
+const MOST_REPEATED: usize = 10;
 
 /// See the [module](self).
 pub struct RunEnd;
@@ -45,19 +45,21 @@ impl Encoding for RunEnd {
     }
 
     /// Runs of at least 2 rows on average (BtrBlocks, section 3.1); of bits at least 16, or 6 where
-    /// lists of their lengths repeat. Of strings, runs that hardly repeat: others are smaller as runs of codes.
+    /// lists of their lengths repeat.
     fn is_viable(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
         let average = |least| stats.runs() > 1 && stats.runs() * least <= values.len();
         match values {
             Values::Bits(_) => average(16) || average(6) && stats.sequences().is_some(),
-            Values::Bytes(_) => {
-                let distinct = |coded: &Coded| coded.firsts.len();
-                let is_distinct =
-                    |distinct| distinct >= stats.runs() - stats.runs() / LEAST_REPEATED;
-                average(2) && stats.dictionary().map(distinct).is_none_or(is_distinct)
-            }
             _ => average(2),
         }
+    }
+
+    /// Strings whose runs hardly repeat: others are smaller as runs of codes.
+    fn may_beat_dictionary(&self, values: Values<'_>, stats: &Stats<'_>) -> bool {
+        let repeated = |coded: &Coded| stats.runs().saturating_sub(coded.firsts.len());
+        let hardly_repeat = |repeated| repeated * MOST_REPEATED <= stats.runs();
+        !matches!(values, Values::Bytes(_))
+            || stats.dictionary().map(repeated).is_none_or(hardly_repeat)
     }
 
     fn estimate(

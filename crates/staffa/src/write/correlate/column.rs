@@ -82,7 +82,7 @@ impl Column {
 }
 
 /// Sets the block by which columns of the same blocks are judged: the one in which most of them have more than
-/// one value, of these the one next to the middle. Not the last, which may be short.
+/// one value, of these the one next to the middle. Of several blocks not the last, which may be short.
 pub(super) fn set_judged(chosen: &mut [ChosenChunk<'_>]) {
     let shape = |chunk: &ChosenChunk<'_>| (chunk.len, chunk.options.block_rows);
     let mut varied: HashMap<(usize, usize), Vec<usize>> = HashMap::new();

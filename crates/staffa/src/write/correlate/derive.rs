@@ -65,7 +65,8 @@ pub(super) fn derive(
         return Ok((None, bytes(&known)));
     }
     if column.blocks.len() > SEVERAL {
-        for i in [0, column.blocks.len() - 1] {
+        let ends = [0, column.blocks.len() - 1];
+        for i in ends.into_iter().filter(|i| *i != judged) {
             known.push((i, derived(i, example.as_ref())?));
         }
         if !pays(bytes(&known)) {
@@ -150,10 +151,10 @@ fn derive_values(
     let target = stream(root, from, values)?;
     let target = target.as_ref().map_or(values, OwnedValues::borrow);
     let mut words = Vec::new();
-    for (column, reference) in (0u8..).zip(references) {
+    for (position, reference) in (0u8..).zip(references) {
         let (_, other, coefficient) = reference;
         if other.trees.values.is_none() {
-            // Without a value it adds nothing to a sum.
+            // Without a value it adds nothing to a sum, and has no groups.
             continue;
         }
         let Some((from, stream)) =
@@ -161,20 +162,20 @@ fn derive_values(
         else {
             return Ok(None);
         };
-        words.push((column, from, stream, *coefficient));
+        words.push((position, from, stream, *coefficient));
+    }
+    if words.is_empty() {
+        return Ok(None);
     }
     let streams = words.iter();
     let streams: Vec<ReferenceStream<'_>> = streams
-        .map(|(column, from, words, coefficient)| ReferenceStream {
-            column: *column,
+        .map(|(position, from, words, coefficient)| ReferenceStream {
+            column: *position,
             from: *from,
             words: words.borrow(),
             coefficient: *coefficient,
         })
         .collect();
-    if streams.is_empty() {
-        return Ok(None);
-    }
     // The example is the tree of the whole block; the hint is that of its stream.
     let hint = example.and_then(|root| stream_node(root, from));
     let hint = hint.filter(|node| node.encoding == encoding.info().id);

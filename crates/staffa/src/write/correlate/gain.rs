@@ -13,7 +13,7 @@ const LOOKED_AT: usize = 8;
 /// Pairs that are looked at in any case, each for some ten microseconds: all of 128 columns, of
 /// more the nearest.
 const PAIRS: usize = 1 << 14;
-/// Bytes of a grouped column beside its numbers and entries: its nodes' headers, and what few rows take more.
+/// Bytes of a grouped column beyond its estimate: headers of its nodes, lists too short to pack well.
 const HEADERS: f64 = 64.0;
 /// Rows for which one more pair is looked at.
 const ROWS_PER_PAIR: usize = 128;

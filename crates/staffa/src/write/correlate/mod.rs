@@ -29,7 +29,7 @@ pub(super) use search::window;
 use super::at_mut;
 use super::chunk::{ChosenChunk, Trees};
 use crate::encode::{Encoding, Profile};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::map_heaviest_first;
 
 /// A chunk of fewer bytes is not derived.
@@ -222,6 +222,9 @@ impl Trials {
         let chunk = at_mut(chosen, derivation.leaf)?;
         let references = derivation.references.iter();
         chunk.references = references.map(|(leaf, _)| self.first + *leaf).collect();
+        if trees.len() != chunk.blocks.len() {
+            return Err(Error::internal("a derivation of other blocks"));
+        }
         for (block, trees) in chunk.blocks.iter_mut().zip(trees) {
             block.trees = trees;
         }

@@ -29,7 +29,7 @@ const LANES: usize = 16;
 /// Columns that may be terms: those that explain the most, and the neighbours on each side.
 const MOST_TERMS: usize = 16;
 const NEIGHBOURS: usize = 8;
-/// Of these, those that explain the most, for a second fit.
+/// Terms of a second fit: those that explain the most.
 const BEST_TERMS: usize = 8;
 
 /// A column that may be a term.
@@ -75,7 +75,7 @@ pub(super) fn find<'c>(
     let (best, near) = explaining(leaf, view, &rows, others)?;
     let wanted = sampled(view)?;
     let now = view.bytes as f64 * 8.0 / all as f64;
-    let without_outliers = fitted(&rows, view, numbers(best)?, &valid_rows(best, all));
+    let without_outliers = rows_of_second_fit(&rows, view, numbers(best)?, &valid_rows(best, all));
     let fits = [
         (near.len(), Some(vec![true; rows.len()])),
         (BEST_TERMS, without_outliers),
@@ -135,10 +135,15 @@ fn valid_rows(column: &Column, len: usize) -> Vec<usize> {
     rows.map(|(i, _)| i).collect()
 }
 
-/// The rows for a second fit: those where the column that explains the most is valid, as a total without its parts is
-/// far from their sum, and neither column has an outlier, as few of those outweigh all other rows. `None` where
-/// these are all rows, or too few.
-fn fitted(rows: &[usize], own: &View, best: &View, valid: &[usize]) -> Option<Vec<bool>> {
+/// The rows of a second fit: those in which the column that explains the most is valid, and neither column has an
+/// outlier. A total without its parts is far from their sum; a few outliers outweigh all other rows. `None`
+/// where these are all rows, or too few.
+fn rows_of_second_fit(
+    rows: &[usize],
+    own: &View,
+    best: &View,
+    valid: &[usize],
+) -> Option<Vec<bool>> {
     let ranges = [own, best].map(|view| (&view.words, range_of_most(&view.words)));
     let is_inside = |row: usize| {
         ranges.iter().all(|(words, range)| {
@@ -160,7 +165,7 @@ fn range_of_most(words: &[u64]) -> RangeInclusive<i64> {
 }
 
 /// The columns that may be terms of a sum, at a glance: those that explain the most of it, and its
-/// neighbours, the best first, which stands in front; `None` where no column alone explains a part.
+/// neighbours, best first; the column of the first is returned as well. `None` where no column alone explains a part.
 fn explaining<'c>(
     leaf: usize,
     view: &View,
