@@ -99,11 +99,17 @@ pub(super) fn set_judged(chosen: &mut [ChosenChunk<'_>]) {
         }
     }
     for chunk in chosen {
-        let middle = chunk.judged;
-        let counts = varied.get(&shape(chunk)).into_iter().flatten().enumerate();
-        let best = counts.max_by_key(|(i, count)| (**count, Reverse(i.abs_diff(middle))));
-        chunk.judged = best.map_or(middle, |(i, _)| i);
+        if let Some(counts) = varied.get(&shape(chunk)) {
+            chunk.judged = most_near(counts, chunk.judged);
+        }
     }
+}
+
+/// Where the greatest of some counts is, of equal ones the one next to `middle`.
+fn most_near(counts: &[usize], middle: usize) -> usize {
+    let counts = counts.iter().enumerate();
+    let most = counts.max_by_key(|(i, count)| (**count, Reverse(i.abs_diff(middle))));
+    most.map_or(middle, |(i, _)| i)
 }
 
 /// A stream of one block: its words in some rows, and which rows have equal words.
@@ -462,6 +468,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn columns_are_judged_by_the_block_where_most_vary() {
+        assert_eq!(most_near(&[3, 9, 4, 9, 9, 0], 3), 3);
+        assert_eq!(most_near(&[9, 3, 4, 4, 8, 9, 9], 3), 5);
+        assert_eq!(most_near(&[0, 0, 0], 1), 1);
+        assert_eq!(most_near(&[0, 0, 1], 0), 2);
+        assert_eq!(most_near(&[], 0), 0);
+    }
 
     proptest! {
         #[test]

@@ -167,8 +167,8 @@ fn derive_values(
     if words.is_empty() {
         return Ok(None);
     }
-    let streams = words.iter();
-    let streams: Vec<ReferenceStream<'_>> = streams
+    let streams: Vec<ReferenceStream<'_>> = words
+        .iter()
         .map(|(position, from, words, coefficient)| ReferenceStream {
             column: *position,
             from: *from,
