@@ -114,8 +114,17 @@ impl Chooser<'_> {
         if are_long && others.iter().any(|e| e.info().bits == Bits::Once) {
             others.retain(|e| e.info().bits.saves());
         }
+        // One alone beside plain is encoded without an estimate.
+        let plain = self.rules.pool.plain.info().id;
+        let is_plain = |e: &dyn Encoding| e.info().id == plain;
+        let is_alone = best.is_none() && others.iter().filter(|e| !is_plain(**e)).count() == 1;
         for candidate in others {
-            if let Some(cost) = self.estimated_cost(candidate, values, stats)? {
+            let cost = if is_alone && !is_plain(candidate) {
+                Some(0)
+            } else {
+                self.estimated_cost(candidate, values, stats)?
+            };
+            if let Some(cost) = cost {
                 ranked.push((cost, candidate));
             }
             self.check_cancelled()?;

@@ -15,6 +15,7 @@ use staffa_kernels::{Word as _, as_bytes, copy_from_le};
 use super::lengths::{Contents, MeasuredStrings, StringLengths};
 use super::prelude::*;
 use crate::decode::{Appended, StringVector, by_vector, take_each};
+use crate::encode::rough_bytes;
 use crate::values::{for_values, for_words};
 
 /// See the [module](self).
@@ -41,11 +42,11 @@ impl Encoding for Plain {
     fn estimate(
         &self,
         values: Values<'_>,
-        stats: &Stats<'_>,
-        chooser: &Chooser<'_>,
+        _: &Stats<'_>,
+        _: &Chooser<'_>,
     ) -> Result<Option<usize>> {
         let lengths = match values {
-            Values::Bytes(strings) => chooser.estimate_lengths(strings, stats)?,
+            Values::Bytes(strings) => rough_bytes(Values::U32(&strings.lengths())),
             _ => 0,
         };
         Ok(Some(8 + values.plain_bytes() + lengths))
