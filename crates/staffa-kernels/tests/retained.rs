@@ -145,7 +145,7 @@ fn surplus_is_offered_and_taken_back() {
         assert_eq!(retained_bytes(), 0);
         set_retained_limit(LIMIT);
     }
-    // A buffer larger than the limit of held ones pushes nothing out.
+    // A buffer larger than the limit of held ones is retained as well, by an offer.
     drop(PoolBuf::new(MAPPED));
     let held = retained_bytes();
     drop(PoolBuf::new(HELD_LIMIT + 1));

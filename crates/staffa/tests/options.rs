@@ -298,22 +298,55 @@ fn a_column_has_a_profile_of_its_own() {
     assert!(message.contains("no column is called \"c\""), "{message}");
 }
 
-/// Runs of strings are runs of codes where they repeat; without a dictionary they are runs of strings.
+/// Runs of strings are runs of codes where they repeat, beside a dictionary; else runs of strings.
 #[test]
-fn runs_of_strings_are_stored_once_without_a_dictionary() {
+fn runs_of_strings_that_repeat_are_runs_of_codes() {
     let mut random = Random(31);
     let towns: Vec<String> = (0..40).map(|i| format!("town {}", i * 7919)).collect();
-    let runs = (0..6_000).map(|_| towns[random.below(towns.len())].as_str());
-    let strings = runs.flat_map(|town| std::iter::repeat_n(town, 5));
-    let strings: Vec<&str> = strings.collect();
-    let batch = table(vec![Arc::new(StringArray::from(strings))]);
-    let encoding = |options| {
+    let repeated: Vec<&str> = (0..6_000)
+        .map(|_| towns[random.below(towns.len())].as_str())
+        .collect();
+    let distinct: Vec<String> = (0..6_000).map(|i| format!("street {}", i * 7919)).collect();
+    let distinct: Vec<&str> = distinct.iter().map(String::as_str).collect();
+    let encoding = |runs: &[&str], times, options| {
+        let strings = runs.iter().flat_map(|run| std::iter::repeat_n(*run, times));
+        let strings = StringArray::from(strings.collect::<Vec<_>>());
+        let batch = table(vec![Arc::new(strings)]);
         let file = write(std::slice::from_ref(&batch), options);
         let found = read(file.scan());
         assert_eq!(column(&found, 0), rows(batch.column(0)));
         encodings_of(&file, "a")[0].clone()
     };
-    assert!(encoding(WriteOptions::new()).starts_with("dictionary"));
-    let without = encoding(WriteOptions::new().without(["dictionary"]));
-    assert!(without.starts_with("run_end"), "{without}");
+    // Runs are long from twelve rows on.
+    for times in [5, 16] {
+        let codes = encoding(&repeated, times, WriteOptions::new());
+        assert!(codes.starts_with("dictionary(codes: run_end"), "{codes}");
+        let without = WriteOptions::new().without(["dictionary"]);
+        let strings = encoding(&repeated, times, without);
+        assert!(strings.starts_with("run_end"), "{strings}");
+        let strings = encoding(&distinct, times, WriteOptions::new());
+        assert!(strings.starts_with("run_end"), "{strings}");
+    }
+}
+
+/// ALP-RD is for floats of which a quarter is distinct, beside a dictionary.
+#[test]
+fn repeated_floats_of_many_digits_are_left_to_a_dictionary() {
+    let mut random = Random(32);
+    let mut roots = |distinct: usize| -> Vec<f64> {
+        let root = |i: usize| (i as f64 + 1e3).sqrt();
+        (0..20_000).map(|_| root(random.below(distinct))).collect()
+    };
+    let [few, many] = [200, 1 << 30].map(&mut roots);
+    let encoding = |floats: &[f64], options| {
+        let batch = table(vec![Arc::new(Float64Array::from(floats.to_vec()))]);
+        let file = write(std::slice::from_ref(&batch), options);
+        let found = read(file.scan());
+        assert_eq!(column(&found, 0), rows(batch.column(0)));
+        encodings_of(&file, "a")[0].clone()
+    };
+    assert!(encoding(&few, WriteOptions::new()).starts_with("dictionary"));
+    assert!(encoding(&many, WriteOptions::new()).starts_with("alp_rd"));
+    let without = WriteOptions::new().without(["dictionary", "frequency"]);
+    assert!(encoding(&few, without).starts_with("alp_rd"));
 }

@@ -64,7 +64,7 @@ impl Chooser<'_> {
         } else if self.offers(self.rules.pool.dictionary)
             && !encoding.may_beat_dictionary(values, stats)
         {
-            Some("larger than a dictionary")
+            Some("left to a dictionary")
         } else {
             None
         }

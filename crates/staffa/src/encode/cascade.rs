@@ -108,15 +108,18 @@ impl Chooser<'_> {
         let mut ranked = Vec::new();
         let others = self.candidates(values, stats, |e| Some(e.info().id) != tried);
         let mut others: Vec<_> = others.collect();
+        let is = |e: &dyn Encoding, one: &dyn Encoding| e.info().id == one.info().id;
         // Long runs are stored once, or as exceptions of the most frequent value: nothing else takes less
-        // (decision 36).
+        // (decision 36). Strings whose runs repeat leave them to the codes of a dictionary.
         let are_long = stats.runs() * LONG_RUN <= values.len();
-        if are_long && others.iter().any(|e| e.info().bits == Bits::Once) {
-            others.retain(|e| e.info().bits.saves());
+        let has_runs = others.iter().any(|e| e.info().bits == Bits::Once);
+        let of_strings = matches!(values, Values::Bytes(_)) && !has_runs;
+        let has_coded_runs = |e: &dyn Encoding| of_strings && is(e, self.rules.pool.dictionary);
+        if are_long && (has_runs || others.iter().any(|e| has_coded_runs(*e))) {
+            others.retain(|e| e.info().bits.saves() || has_coded_runs(*e));
         }
         // One alone beside plain is encoded without an estimate.
-        let plain = self.rules.pool.plain.info().id;
-        let is_plain = |e: &dyn Encoding| e.info().id == plain;
+        let is_plain = |e: &dyn Encoding| is(e, self.rules.pool.plain);
         let is_alone = best.is_none() && others.iter().filter(|e| !is_plain(**e)).count() == 1;
         for candidate in others {
             let cost = if is_alone && !is_plain(candidate) {

@@ -63,7 +63,7 @@ pub trait Encoding: Sync {
         true
     }
 
-    /// Whether it may be smaller than a dictionary; asked where one may be chosen.
+    /// Whether it may be smaller than a dictionary; asked where the rules allow one.
     fn may_beat_dictionary(&self, _values: Values<'_>, _stats: &Stats<'_>) -> bool {
         true
     }

@@ -153,12 +153,12 @@ fn derive_values(
     let mut words = Vec::new();
     for (position, reference) in (0u8..).zip(references) {
         let (_, other, coefficient) = reference;
-        if other.trees.values.is_none() {
+        let Some(root) = &other.trees.values else {
             // Without a value it adds nothing to a sum, and has no groups.
             continue;
-        }
+        };
         let Some((from, stream)) =
-            reference_words(reference, block, target.len(), derivation.numbers)?
+            reference_words(reference, root, block, target.len(), derivation.numbers)?
         else {
             return Ok(None);
         };
@@ -199,13 +199,11 @@ fn derive_values(
 /// The words of a reference column for the values of a block of the derived column.
 fn reference_words(
     (chunk, reference, _): &ChosenReference<'_>,
+    root: &Node,
     block: &ChosenBlock<'_>,
     len: usize,
     numbers: bool,
 ) -> Result<Option<(StreamOf, OwnedValues)>> {
-    let Some(root) = &reference.trees.values else {
-        return Ok(None);
-    };
     if numbers && root.encoding == Dictionary.info().id && root.children.len() < 2 {
         // Its dictionary is shared by the chunk, and not at hand.
         return Ok(None);

@@ -13,7 +13,7 @@ const LOOKED_AT: usize = 8;
 /// Pairs that are looked at in any case, each for some ten microseconds: all of 128 columns, of
 /// more the nearest.
 const PAIRS: usize = 1 << 14;
-/// Bytes of a grouped column beyond its estimate: headers of its nodes, lists too short to pack well.
+/// Bytes of a grouped block beyond its estimate: headers of its nodes, lists too short to pack well.
 const HEADERS: f64 = 64.0;
 /// Rows for which one more pair is looked at.
 const ROWS_PER_PAIR: usize = 128;
@@ -85,9 +85,14 @@ pub(super) fn best_derivations(
 }
 
 impl View {
+    /// Bits that the stream takes alone, per row of its block.
+    pub(super) fn bits_per_row(&self) -> f64 {
+        self.bytes as f64 * 8.0 / self.len as f64
+    }
+
     /// The stream's bytes as a multiple of its estimate; estimates of differences are corrected by it.
     fn above(&self) -> f64 {
-        let now = self.bytes as f64 * 8.0 / self.len as f64;
+        let now = self.bits_per_row();
         let mut words: Vec<i64> = self.words.iter().map(|word| *word as i64).collect();
         let is_skewed = most_of(&mut words).is_some_and(|(low, high)| low == high);
         // Rare words in runs take less.
@@ -170,8 +175,7 @@ fn difference_bytes(view: &View, other: &View, least_gain: f64) -> Option<f64> {
     if view.ty != other.ty || view.codes != other.codes {
         return None;
     }
-    let rows = view.len;
-    let now = view.bytes as f64 * 8.0 / rows as f64;
+    let now = view.bits_per_row();
     let differences = |step: usize| {
         let pairs = view.words.iter().step_by(step);
         let pairs = pairs.zip(other.words.iter().step_by(step));
@@ -185,7 +189,7 @@ fn difference_bytes(view: &View, other: &View, least_gain: f64) -> Option<f64> {
     if view.codes && !most_of(&mut differences).is_some_and(is_equal) {
         return None;
     }
-    Some(rows as f64 * bits_of_most(&mut differences, now) / 8.0)
+    Some(view.len as f64 * bits_of_most(&mut differences, now) / 8.0)
 }
 
 /// Bits of the range of a few numbers without the least and the greatest.
@@ -238,13 +242,12 @@ fn grouped_bytes(
     }
     let scale = view.len as f64 / rows.len() as f64;
     let codes = view.codes && other.codes;
-    // A number is no smaller among the entries than it is alone.
-    let alone = view.bytes as f64 * 8.0 / view.len as f64;
-    let entry_bits = (groups.distinct as f64).log2();
+    // An entry that is not a code hardly takes less than a row alone, though entries of one group may be in order.
+    let code_bits = (groups.distinct as f64).log2();
     let entry_bits = if codes {
-        entry_bits
+        code_bits
     } else {
-        entry_bits.max(alone)
+        code_bits.max(view.bits_per_row())
     };
     // Lower bound per entry: stop counting once the entries alone exceed `most`.
     let least_bits = if codes { 1.0 } else { entry_bits };
@@ -267,7 +270,7 @@ fn grouped_bytes(
     // Ranks of rare words, as of flags, come as near to their entropy as the words do alone.
     let rows = view.len as f64;
     let above = if groups.entropy < 1.0 {
-        (view.bytes as f64 * 8.0 / (groups.entropy * rows)).clamp(1.1, 4.0)
+        (view.bits_per_row() / groups.entropy).clamp(1.1, 4.0)
     } else {
         1.1
     };

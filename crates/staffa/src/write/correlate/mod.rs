@@ -32,7 +32,7 @@ use crate::encode::{Encoding, Profile};
 use crate::error::{Error, Result};
 use crate::limits::map_heaviest_first;
 
-/// A chunk of fewer bytes is not derived.
+/// A chunk of fewer bytes does not equal another one, and a derivation saves no fewer.
 const LEAST_BYTES: usize = 64;
 /// What reads a derived column alone reads its reference columns as well: at most this many times
 /// the bytes of the column alone, or [`SMALL_REFERENCES`].
@@ -220,11 +220,15 @@ impl Trials {
         trees: Vec<Trees>,
     ) -> Result<()> {
         let chunk = at_mut(chosen, derivation.leaf)?;
+        if trees.len() != chunk.blocks.len() {
+            return Err(Error::internal(format!(
+                "trees of {} derived blocks for {}",
+                trees.len(),
+                chunk.blocks.len()
+            )));
+        }
         let references = derivation.references.iter();
         chunk.references = references.map(|(leaf, _)| self.first + *leaf).collect();
-        if trees.len() != chunk.blocks.len() {
-            return Err(Error::internal("a derivation of other blocks"));
-        }
         for (block, trees) in chunk.blocks.iter_mut().zip(trees) {
             block.trees = trees;
         }

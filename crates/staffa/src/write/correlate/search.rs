@@ -20,7 +20,7 @@ const WINDOW_BYTES: usize = 20 << 20;
 /// the smallest. Where none of their derivations pays, the others are not compared (decision 32).
 const PROBED: usize = 32;
 const SHARE: usize = 8;
-/// Derivations are looked for of columns of which a block takes more bytes, and 1/2000 of all.
+/// Derivations are looked for of columns of which a block takes at least so many bytes, and 1/2000 of all.
 const LEAST_DERIVED: usize = 256;
 /// Columns whose best derivation is encoded to see whether one pays.
 const ENCODED: usize = 16;

@@ -74,8 +74,9 @@ pub(super) fn find<'c>(
     };
     let (best, near) = explaining(leaf, view, &rows, others)?;
     let wanted = sampled(view)?;
-    let now = view.bytes as f64 * 8.0 / all as f64;
-    let without_outliers = rows_of_second_fit(&rows, view, numbers(best)?, &valid_rows(best, all));
+    let now = view.bits_per_row();
+    let (_, best_view) = near.first()?;
+    let without_outliers = rows_of_second_fit(&rows, view, best_view, &valid_rows(best, all));
     let fits = [
         (near.len(), Some(vec![true; rows.len()])),
         (BEST_TERMS, without_outliers),
@@ -144,22 +145,28 @@ fn rows_of_second_fit(
     best: &View,
     valid: &[usize],
 ) -> Option<Vec<bool>> {
-    let ranges = [own, best].map(|view| (&view.words, range_of_most(&view.words)));
+    let is_valid = |row: &usize| valid.binary_search(row).is_ok();
+    let word = |view: &View, row: usize| view.words.get(row).map(|word| *word as i64);
+    let views = [own, best].map(|view| {
+        let valid = rows.iter().filter(|row| is_valid(row));
+        (
+            view,
+            range_of_most(valid.filter_map(|row| word(view, *row))),
+        )
+    });
     let is_inside = |row: usize| {
-        ranges.iter().all(|(words, range)| {
-            let word = words.get(row).map(|word| *word as i64);
-            word.is_some_and(|word| range.contains(&word))
-        })
+        let mut views = views.iter();
+        views.all(|(view, range)| word(view, row).is_some_and(|word| range.contains(&word)))
     };
-    let is_fitted = |row: &usize| valid.binary_search(row).is_ok() && is_inside(*row);
+    let is_fitted = |row: &usize| is_valid(row) && is_inside(*row);
     let fitted: Vec<bool> = rows.iter().map(is_fitted).collect();
     let count = fitted.iter().filter(|fitted| **fitted).count();
     (LEAST_ROWS..rows.len()).contains(&count).then_some(fitted)
 }
 
-/// The range in which most words are; where these are equal, of all.
-fn range_of_most(words: &[u64]) -> RangeInclusive<i64> {
-    let mut numbers: Vec<i64> = words.iter().map(|word| *word as i64).collect();
+/// The range in which most numbers are; where these are equal, of all.
+fn range_of_most(numbers: impl Iterator<Item = i64>) -> RangeInclusive<i64> {
+    let mut numbers: Vec<i64> = numbers.collect();
     let most = most_of(&mut numbers).filter(|(low, high)| low < high);
     most.map_or(i64::MIN..=i64::MAX, |(low, high)| low..=high)
 }
