@@ -9,8 +9,8 @@
 //! 1. **Shortcuts.** An encoding requested by name is used. Values that are all equal become
 //!    `constant`. Of few values, and of samples, all candidates are encoded with flat children, the
 //!    best two (of samples the best) with chosen ones, and the smallest is kept. A block whose chunk has a tree already (its [`Hint`]) takes the same tree
-//!    while that takes at most 8% more per value, or as much more as strings are longer; also of few values where it has bytes to
-//!    share, or was chosen for about as few.
+//!    while that takes at most 8% more per value, or as much more as strings are longer, and a sample does not show that half as much would do (decision
+//!    48); also of few values where it has bytes to share, or was chosen for about as few.
 //! 2. **Candidates** (`candidates.rs`). The [`Rules`] allow the encoding, it accepts the type, the
 //!    [`Position`] leaves room for its children, it is not its own descendant, and its viability
 //!    rule holds.
@@ -25,6 +25,7 @@
 
 use super::chooser::{Chooser, SMALL_DEPTH};
 use super::position::Position;
+use super::rough::sampled_bytes;
 use super::{Availability, Bits, Encoding, Hint, Pool, Stats, sample};
 use crate::error::{Error, Result};
 use crate::format::Node;
@@ -41,6 +42,11 @@ const TIMES_SMALLEST: f64 = 1.5;
 
 /// Share that another encoding must save where a column has the tree of a similar one.
 const BEATEN: usize = 12;
+
+/// Trees of another block are doubted from so many bytes on: those of strings, terminal ones, and those that save less than
+/// this share.
+const LEAST_DOUBTED: usize = 512;
+const LITTLE_SAVED: usize = 5;
 
 /// Rows of a run, on average, from which on runs are long.
 const LONG_RUN: usize = 12;
@@ -199,8 +205,35 @@ impl Chooser<'_> {
         };
         let shareable = encoding.shareable(&node);
         let suits = hint.example.suits(&node, values, shareable)
+            && !self.is_doubtful(encoding, node.size() - shareable, values, stats)
             && !(hint.is_similar && self.is_beaten(&node, values, stats)?);
         Ok(Some((node, suits)))
+    }
+
+    /// Whether a tree of another block must compete, as it does not show that these values repeat, or are close to each
+    /// other: after a block of random numbers all others would be stored like it (decision 48).
+    fn is_doubtful(
+        &self,
+        encoding: &dyn Encoding,
+        bytes: usize,
+        values: Values<'_>,
+        stats: &Stats<'_>,
+    ) -> bool {
+        let info = encoding.info();
+        let all = values.plain_bytes();
+        let may_hide = info.is_terminal()
+            || matches!(values, Values::Bytes(_))
+            || bytes > all / LITTLE_SAVED * (LITTLE_SAVED - 1);
+        if !may_hide || self.position.depth == 0 || bytes < LEAST_DOUBTED {
+            return false;
+        }
+        let saves_nothing = info.id == self.rules.pool.plain.info().id;
+        let simple = match values {
+            // The ends of runs, each of two bytes.
+            Values::Bits(_) => Some(2 * stats.runs()),
+            _ => sampled_bytes(values),
+        };
+        saves_nothing || simple.is_some_and(|simple| simple * 2 < bytes)
     }
 
     /// Whether a tree of another column is beaten here: packed values take as much where a few are
@@ -245,14 +278,17 @@ impl Chooser<'_> {
         ranked.sort_by_key(|(cost, ..)| *cost);
         let least = ranked.first().map_or(0, |(least, ..)| *least);
         let most = (least as f64 * TIMES_SMALLEST) as usize;
-        let paying = ranked.into_iter().take_while(|(cost, ..)| *cost <= most);
-        let tries = if self.is_sample() {
+        let mut tries = if self.is_sample() {
             TRIED_OF_SAMPLES
         } else {
             TRIED_OF_FEW
         };
         let mut best: Option<(usize, Node)> = None;
-        for (_, candidate, node) in paying.take(tries) {
+        for (cost, candidate, node) in ranked {
+            // Whatever is larger, where those that are tried cannot hold the values after all.
+            if best.is_some() && (tries == 0 || cost > most) {
+                break;
+            }
             let is_encoded = |hinted: &mut Node| hinted.encoding == candidate.info().id;
             let node = if self.is_trial() && candidate.info().is_terminal() {
                 Some(node)
@@ -261,6 +297,7 @@ impl Chooser<'_> {
             } else {
                 candidate.encode(values, stats, &self.below(candidate))?
             };
+            tries = tries.saturating_sub(1);
             let smaller = node.map(|node| (self.node_cost(&node), node));
             let smaller = smaller.filter(|(cost, _)| best.as_ref().is_none_or(|b| *cost < b.0));
             best = smaller.or(best);

@@ -1,5 +1,7 @@
 //! A rough size of integers, where a trial would cost more than it is worth.
 
+use super::distinct::{self, Coded};
+use super::sample;
 use crate::decode::Integer;
 use crate::values::{Physical as _, Values, for_ints};
 
@@ -7,6 +9,22 @@ use crate::values::{Physical as _, Values, for_ints};
 /// runs. 0 for other types.
 pub(crate) fn rough_bytes(values: Values<'_>) -> usize {
     for_ints!(values.physical_type(), T => T::slice(values).map_or(0, of), _ => 0)
+}
+
+/// Bytes that values take, about, by a sample: the less of integers ([`rough_bytes`]) and of codes of a few distinct
+/// values; `None` where there are hardly more than a sample holds, and where neither tells.
+pub(super) fn sampled_bytes(values: Values<'_>) -> Option<usize> {
+    let sample = sample::of(values)?;
+    let sample = sample.borrow();
+    let scaled = |bytes: usize| bytes * values.len() / sample.len().max(1);
+    let as_codes = |coded: Coded| {
+        let distinct = sample.plain_bytes() / sample.len().max(1) * coded.firsts.len();
+        // There are more than the sample shows.
+        scaled(rough_bytes(Values::U32(&coded.codes))) + distinct * 8
+    };
+    let codes = distinct::of(sample, sample.len() * 3 / 4).map(as_codes);
+    let integers = Some(scaled(rough_bytes(sample))).filter(|bytes| *bytes > 0);
+    codes.into_iter().chain(integers).min()
 }
 
 /// Of this many values it is enough to look at a third.

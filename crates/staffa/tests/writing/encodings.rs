@@ -353,3 +353,105 @@ fn vectors_read_by_row_have_small_blocks() {
         assert_eq!(column(&read(file.scan()), 0), rows(batch.column(0)));
     }
 }
+
+/// The first block of a column is random, the others are simple: they are not stored like it.
+#[test]
+fn blocks_after_noise_have_trees_of_their_own() {
+    const BLOCK: usize = 4096;
+    const BLOCKS: usize = 9;
+    let mut random = Random(41);
+    let noise: Vec<u64> = (0..BLOCK).map(|_| random.next()).collect();
+    let places = || 0..BLOCK * BLOCKS;
+    let number = |simple: fn(usize) -> u64| -> Vec<u64> {
+        let row = |row| noise.get(row).copied().unwrap_or_else(|| simple(row));
+        places().map(row).collect()
+    };
+    let floats = places().map(|row| match noise.get(row) {
+        Some(noise) => *noise as f64 / 3.0,
+        None => (row * 7919 % 50) as f64 / 10.0,
+    });
+    let bytes = number(|row| row as u64 * 7919 % 4).into_iter();
+    let bytes = bytes.map(|number| (u128::from(number) << 64 | 1).to_le_bytes());
+    let narrow = |number: u64| {
+        if number > 7 {
+            number >> 24
+        } else {
+            1 << 39 | number << 20
+        }
+    };
+    // With the bytes that a row of the other blocks may take.
+    let columns: [(&str, f64, ArrayRef); 6] = [
+        (
+            "flags",
+            0.2,
+            Arc::new(UInt64Array::from(number(|row| row as u64 * 7919 % 3 / 2))),
+        ),
+        (
+            "ids",
+            0.2,
+            Arc::new(UInt64Array::from(number(|row| row as u64))),
+        ),
+        (
+            "few",
+            0.6,
+            Arc::new(UInt64Array::from_iter_values(
+                number(|row| row as u64 * 7919 % 5).into_iter().map(narrow),
+            )),
+        ),
+        ("decimals", 1.2, Arc::new(floats.collect::<Float64Array>())),
+        (
+            "binary",
+            0.6,
+            Arc::new(BinaryArray::from_iter_values(bytes)),
+        ),
+        (
+            "bool",
+            0.02,
+            Arc::new(
+                places()
+                    .map(|row| {
+                        Some(
+                            noise
+                                .get(row)
+                                .map_or(row % BLOCK < 500, |noise| noise & 1 == 1),
+                        )
+                    })
+                    .collect::<BooleanArray>(),
+            ),
+        ),
+    ];
+    for (name, most, values) in columns {
+        let batch = RecordBatch::try_from_iter([(name, values)]).unwrap();
+        let first = write(&[batch.slice(0, BLOCK)], WriteOptions::default()).nbytes();
+        for row_group_rows in [BLOCK, BLOCK * BLOCKS] {
+            let file = write(std::slice::from_ref(&batch), sized(row_group_rows, BLOCK));
+            assert_eq!(
+                column(&read(file.scan()), 0),
+                rows(batch.column(0)),
+                "{name}"
+            );
+            let others = (BLOCK * (BLOCKS - 1)) as f64 * most;
+            let bytes = file.nbytes() as f64;
+            assert!(
+                bytes < first as f64 + others,
+                "{name}: {bytes} bytes, {first} of noise"
+            );
+        }
+    }
+}
+
+/// `escape` ranks first and cannot hold these values after all: the next one is taken.
+#[test]
+fn few_values_that_the_first_encoding_cannot_hold_have_the_next() {
+    let mut numbers: Vec<u32> = (0..1000)
+        .map(|i| if i % 2 == 0 { i / 8 + 1 } else { 0 })
+        .collect();
+    numbers[1] = 77;
+    let batch = table(vec![Arc::new(arrow_array::UInt32Array::from(numbers))]);
+    for profile in [Profile::Fast, Profile::Balanced, Profile::Small] {
+        let options = WriteOptions::default().profile(profile);
+        let file = write(std::slice::from_ref(&batch), options);
+        assert_eq!(column(&read(file.scan()), 0), rows(batch.column(0)));
+        assert!(file.nbytes() < 1300, "{profile:?}: {} bytes", file.nbytes());
+    }
+}
