@@ -43,9 +43,9 @@ const TIMES_SMALLEST: f64 = 1.5;
 /// Share that another encoding must save where a column has the tree of a similar one.
 const BEATEN: usize = 12;
 
-/// Trees of another block are doubted from so many bytes on: those of strings, terminal ones, and those that save less than
-/// this share.
+/// A tree of another block is not doubted below so many bytes.
 const LEAST_DOUBTED: usize = 512;
+/// A tree that saves less than this share may hide that another one is much smaller.
 const LITTLE_SAVED: usize = 5;
 
 /// Rows of a run, on average, from which on runs are long.
@@ -219,21 +219,21 @@ impl Chooser<'_> {
         values: Values<'_>,
         stats: &Stats<'_>,
     ) -> bool {
-        let info = encoding.info();
-        let all = values.plain_bytes();
-        let may_hide = info.is_terminal()
-            || matches!(values, Values::Bytes(_))
-            || bytes > all / LITTLE_SAVED * (LITTLE_SAVED - 1);
+        let saves_little = bytes > values.plain_bytes() / LITTLE_SAVED * (LITTLE_SAVED - 1);
+        let may_hide =
+            encoding.info().is_terminal() || matches!(values, Values::Bytes(_)) || saves_little;
         if !may_hide || self.position.depth == 0 || bytes < LEAST_DOUBTED {
             return false;
         }
-        let saves_nothing = info.id == self.rules.pool.plain.info().id;
+        if encoding.info().id == self.rules.pool.plain.info().id {
+            return true;
+        }
         let simple = match values {
             // The ends of runs, each of two bytes.
             Values::Bits(_) => Some(2 * stats.runs()),
             _ => sampled_bytes(values),
         };
-        saves_nothing || simple.is_some_and(|simple| simple * 2 < bytes)
+        simple.is_some_and(|simple| simple * 2 < bytes)
     }
 
     /// Whether a tree of another column is beaten here: packed values take as much where a few are

@@ -16,7 +16,8 @@ pub(crate) fn rough_bytes(values: Values<'_>) -> usize {
 pub(super) fn sampled_bytes(values: Values<'_>) -> Option<usize> {
     let sample = sample::of(values)?;
     let sample = sample.borrow();
-    let scaled = |bytes: usize| bytes * values.len() / sample.len().max(1);
+    let times = values.len() as f64 / sample.len().max(1) as f64;
+    let scaled = |bytes: usize| (bytes as f64 * times) as usize;
     let as_codes = |coded: Coded| {
         let distinct = sample.plain_bytes() / sample.len().max(1) * coded.firsts.len();
         // There are more than the sample shows.
