@@ -15,7 +15,7 @@
 //!    [`Position`] leaves room for its children, it is not its own descendant, and its viability
 //!    rule holds.
 //! 3. **Estimates** (`estimate.rs`). By default a candidate encodes a sample, 10 runs of 64 values
-//!    from non-overlapping parts of the block, and the size is scaled.
+//!    from non-overlapping parts of the block, and the size is scaled. One alone beside `plain` needs none.
 //! 4. **Costs** (`cost.rs`). Bytes, and the time to decode them as bytes.
 //! 5. **Trials.** The cheapest candidates are encoded, at most [`Rules::tries`] of them, until the
 //!    next estimate exceeds the best cost so far. The smallest tree wins; `plain` where none
@@ -116,13 +116,16 @@ impl Chooser<'_> {
         let mut others: Vec<_> = others.collect();
         let is = |e: &dyn Encoding, one: &dyn Encoding| e.info().id == one.info().id;
         // Long runs are stored once, or as exceptions of the most frequent value: nothing else takes less
-        // (decision 36). Strings whose runs repeat leave them to the codes of a dictionary.
+        // (decision 36). Strings whose runs repeat have them as codes of a dictionary.
         let are_long = stats.runs() * LONG_RUN <= values.len();
-        let has_runs = others.iter().any(|e| e.info().bits == Bits::Once);
-        let of_strings = matches!(values, Values::Bytes(_)) && !has_runs;
-        let has_coded_runs = |e: &dyn Encoding| of_strings && is(e, self.rules.pool.dictionary);
-        if are_long && (has_runs || others.iter().any(|e| has_coded_runs(*e))) {
-            others.retain(|e| e.info().bits.saves() || has_coded_runs(*e));
+        let has_runs = |e: &dyn Encoding| e.info().bits == Bits::Once;
+        let has_codes = |e: &dyn Encoding| is(e, self.rules.pool.dictionary);
+        let once: &dyn Fn(&dyn Encoding) -> bool = match values {
+            Values::Bytes(_) if !others.iter().any(|e| has_runs(*e)) => &has_codes,
+            _ => &has_runs,
+        };
+        if are_long && others.iter().any(|e| once(*e)) {
+            others.retain(|e| e.info().bits.saves() || once(*e));
         }
         // One alone beside plain is encoded without an estimate.
         let is_plain = |e: &dyn Encoding| is(e, self.rules.pool.plain);

@@ -1,4 +1,4 @@
-//! A rough size of integers, where a trial would cost more than it is worth.
+//! A rough size of integers, and of values by a sample, where a trial would cost more than it is worth.
 
 use super::distinct::{self, Coded};
 use super::sample;
