@@ -44,19 +44,43 @@ fn count_body(words: &[u64]) -> usize {
     words.iter().map(|word| word.count_ones() as usize).sum()
 }
 
+/// From one row for this many words on, the words before the last row are counted beforehand.
+const WORDS_PER_ROW: usize = 16;
+
 #[inline(always)]
 fn ranks_body(words: &[u64], rows: &[u32]) -> Vec<u32> {
-    let mut ranks = vec![0; rows.len()];
-    // Set bits before word `at`.
-    let (mut before, mut at, mut count) = (0, 0, 0);
+    let end = rows.last().map_or(0, |row| *row as usize / 64 + 1);
+    let words = words.get(..end).unwrap_or(words);
+    if rows.len() * WORDS_PER_ROW < words.len() {
+        // Set bits before word `at`.
+        let (mut before, mut at) = (0, 0);
+        return compact(words, rows, |own| {
+            let passed = words.get(at..own).unwrap_or_default();
+            before += passed.iter().map(|word| word.count_ones()).sum::<u32>();
+            at = own;
+            before
+        });
+    }
+    // A loop over the words between two rows mispredicts its end at most rows.
+    let mut sum = 0;
+    let sums = words.iter().map(|word| {
+        let before = sum;
+        sum += word.count_ones();
+        before
+    });
+    let sums: Vec<u32> = sums.collect();
+    compact(words, rows, |own| sums.get(own).copied().unwrap_or(0))
+}
+
+/// The ranks of the rows whose bit is set; `before` gives the set bits before a word.
+#[inline(always)]
+fn compact(words: &[u64], rows: &[u32], mut before: impl FnMut(usize) -> u32) -> Vec<u32> {
+    let (mut ranks, mut count) = (vec![0; rows.len()], 0);
     for &row in rows {
         let own = row as usize / 64;
-        let passed = words.get(at..own).unwrap_or_default();
-        before += passed.iter().map(|word| word.count_ones()).sum::<u32>();
-        at = own;
         let word = words.get(own).copied().unwrap_or(0);
         // Branch-free compaction: write always, advance only for set bits.
-        ranks[count] = before + (word & ((1 << (row % 64)) - 1)).count_ones();
+        ranks[count] = before(own) + (word & ((1 << (row % 64)) - 1)).count_ones();
         count += (word >> (row % 64) & 1) as usize;
     }
     ranks.truncate(count);

@@ -142,7 +142,9 @@ impl<T: Decodable> AlignedStream<'_, T> {
                     .get_mut(..places.len())
                     .ok_or_else(|| other_len(self.rows, places.len()))?;
                 decoder.take(&places, cx, found)?;
-                expand(out, places.len(), &rows.of(present))?;
+                if places.len() < rows.len() {
+                    expand(out, places.len(), &rows.of(present))?;
+                }
             }
         }
         Ok(())

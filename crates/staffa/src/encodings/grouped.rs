@@ -18,7 +18,9 @@ use staffa_kernels::{Int as _, count_above, gather};
 
 use super::constant::Constant;
 use super::prelude::*;
-use crate::decode::{LazyWords, ReferenceStream, get_or_try_init};
+use crate::decode::{
+    LazyWords, Range, ReferenceStream, WordTest, filter_codes, filter_vectors, get_or_try_init,
+};
 use crate::encode::Coder;
 use crate::format::put_varint;
 use crate::values::{Physical, for_ints};
@@ -271,8 +273,7 @@ impl<'a, T: Integer> Entries<'a, T> {
         let others = count_above(number, 0, 1);
         let entries = self.entries.all()?;
         let starts = self.starts.as_ref().map(LazyWords::all).transpose()?;
-        // A loop over other entries mispredicts at most of them.
-        if others * 32 > out.len() {
+        if !are_few(others, out.len()) {
             // Every start is checked, once.
             self.firsts()?;
             match starts {
@@ -318,6 +319,12 @@ impl<'a, T: Integer> Entries<'a, T> {
     }
 }
 
+/// Whether other entries than the first of their group are so few that each is looked up by itself: a
+/// loop over them mispredicts at most.
+fn are_few(others: usize, rows: usize) -> bool {
+    others * 32 <= rows
+}
+
 fn add(places: &mut [u32], numbers: &[u32]) {
     places
         .iter_mut()
@@ -342,6 +349,24 @@ impl<T: Integer> Decoder<T> for Entries<'_, T> {
             }
             self.find(group, number, place, out)
         })
+    }
+
+    fn filter(&self, test: &WordTest<T>, cx: &mut Scratch) -> Result<Bitmap> {
+        let above_0 = WordTest::Range(Range::between(1, u32::MAX));
+        let others = self.numbers.as_ref().map(|all| all.filter(&above_0, cx));
+        let others = others.transpose()?.map_or_else(Vec::new, |others| others.positions());
+        if !are_few(others.len(), self.len) {
+            return filter_vectors(self, test, cx);
+        }
+        let firsts = test.of_values(self.firsts()?);
+        let mut found = filter_codes(self.groups.as_ref(), &firsts, cx)?;
+        let mut entries = vec![T::ZERO; others.len()];
+        self.take(&others, cx, &mut entries)?;
+        let passing = test.of_values(&entries);
+        for (i, row) in others.iter().enumerate() {
+            found.set(*row as usize, passing.get(i));
+        }
+        Ok(found)
     }
 
     fn take(&self, rows: &[u32], cx: &mut Scratch, out: &mut [T]) -> Result<()> {
