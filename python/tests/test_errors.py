@@ -216,6 +216,40 @@ WRITES: dict[str, tuple[Callable[[], Any], dict[str, Any], type[Exception], str]
 }
 
 
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()], ids=str)
+def test_text_that_is_none_is_refused(kind: pa.DataType, nested: bool, path: Path) -> None:
+    """Bytes and offsets of strings, some of them damaged: refused where pyarrow finds them invalid."""
+    rng = np.random.default_rng(7)
+    offset = np.int32 if kind == pa.string() else np.int64
+    refused = 0
+    for _ in range(300):
+        words = [["", "a", "Oban", "é", "日本", "🜂x"][i].encode() for i in rng.integers(0, 6, rng.integers(1, 30))]
+        data = bytearray(b"".join(words) or b"x")
+        ends = np.cumsum([0, *map(len, words)]).astype(offset)
+        skipped = int(rng.integers(0, min(3, len(words))))
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(data)]
+        strings = pa.Array.from_buffers(kind, len(words) - skipped, buffers, offset=skipped)
+        table = pa.table({"s": pa.StructArray.from_arrays([strings], ["part"]) if nested else strings})
+        # In place: pyarrow makes no such array.
+        damage = rng.integers(0, 4)
+        if damage == 0:
+            data[rng.integers(0, len(data))] ^= 0x80
+        elif damage == 1:
+            # The last offset is what tells the length of the bytes.
+            ends[rng.integers(0, len(words))] += rng.integers(-2, 3)
+        try:
+            table.validate(full=True)
+        except pa.ArrowInvalid:
+            refused += 1
+            with pytest.raises(InvalidArgumentError, match='column "s" holds invalid data'):
+                staffa.write_table(table, path)
+        else:
+            staffa.write_table(table, path)
+            assert staffa.read_table(path).equals(table)
+    assert refused > 50
+
+
 @pytest.mark.parametrize("there", [False, True])
 @pytest.mark.parametrize("name", WRITES)
 def test_writes_that_fail_leave_nothing(name: str, there: bool, path: Path) -> None:

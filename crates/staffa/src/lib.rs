@@ -109,7 +109,7 @@ macro_rules! conformance {
         }
     };
 }
-pub use arrow::arrow_bytes;
+pub use arrow::{arrow_bytes, validate};
 use conformance;
 pub use encode::{Access, Profile};
 pub use encodings::edition::Edition;

@@ -27,6 +27,7 @@ mod shred_leaf;
 mod shred_level;
 mod shred_list;
 mod take;
+mod validate;
 
 pub(crate) use assemble::{
     assemble, assemble_within, view_leaves, with_short_decimals, with_string_views,
@@ -40,6 +41,7 @@ pub(crate) use memory::Dictionaries;
 pub use memory::arrow_bytes;
 pub(crate) use shred::{shred, shred_columns};
 pub(crate) use take::take;
+pub use validate::validate;
 
 #[cfg(test)]
 mod tests;

@@ -354,7 +354,9 @@ impl<T: Integer> Decoder<T> for Entries<'_, T> {
     fn filter(&self, test: &WordTest<T>, cx: &mut Scratch) -> Result<Bitmap> {
         let above_0 = WordTest::Range(Range::between(1, u32::MAX));
         let others = self.numbers.as_ref().map(|all| all.filter(&above_0, cx));
-        let others = others.transpose()?.map_or_else(Vec::new, |others| others.positions());
+        let others = others
+            .transpose()?
+            .map_or_else(Vec::new, |others| others.positions());
         if !are_few(others.len(), self.len) {
             return filter_vectors(self, test, cx);
         }
