@@ -32,6 +32,8 @@ pub(super) struct Column {
     tiles: [Tile; DIGITS],
     /// Whether all of these are the same.
     pub(super) is_fixed: bool,
+    /// The first of these that has bytes; `None` where none has.
+    first: Option<u8>,
 }
 
 /// A byte of a row.
@@ -55,11 +57,30 @@ pub(super) struct Columns {
     pub(super) lengths: Option<[u16; DIGITS]>,
 }
 
+impl Tile {
+    /// Bytes of the row, 16 at most.
+    #[inline(always)]
+    pub(super) fn bytes(&self) -> usize {
+        usize::from(self.len).min(WIDE)
+    }
+}
+
 impl Column {
     /// The tile of a row.
     #[inline(always)]
     pub(super) fn tile(&self, block: &Block, row: usize) -> &Tile {
         &self.tiles[block.index(row)]
+    }
+
+    /// Whether it has no bytes of the first rows of its block.
+    #[inline(always)]
+    pub(super) fn is_empty(&self, block: &Block, rows: usize) -> bool {
+        let most = block
+            .more
+            .iter()
+            .take(rows)
+            .fold(0, |most, more| (*more).max(most));
+        self.first.is_none_or(|first| most < first)
     }
 
     /// The tile of a row that needs one digit and so many more.
@@ -222,6 +243,10 @@ fn push_columns(
         all.push(Column {
             block,
             is_fixed: tiles.array_windows().all(|[a, b]| a == b),
+            first: (0..)
+                .zip(&tiles)
+                .find(|(_, tile)| tile.len > 0)
+                .map(|(i, _)| i),
             tiles,
         });
     }

@@ -90,10 +90,10 @@ impl Text {
         if rows.codes.len() < FEW || rows.codes.len() != places {
             return None;
         }
-        let short = self.short.get_or_init(|| Short::new(template)).as_ref();
-        short
-            .filter(|_| rows.codes.iter().all(|code| *code == 1))
-            .map(|short| (template, short))
+        let short = self.short.get_or_init(|| Short::new(template)).as_ref()?;
+        // To the end, so that the loop vectorises.
+        let others = rows.codes.iter().fold(0, |bits, code| bits | (code ^ 1));
+        (others == 0).then_some((template, short))
     }
 
     /// Prints the rows one after another to the start of `out`, and their bytes to `lengths`;

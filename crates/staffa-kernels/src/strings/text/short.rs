@@ -73,7 +73,7 @@ impl Short {
         out: &mut [u8],
         put: impl Fn(&[u64; 2], &Tile, &mut [u8; WIDE]),
     ) -> Result<usize, Stop> {
-        let mut at = 0;
+        let (all, mut at) = (&*self.tiles, 0);
         for (i, lengths) in lengths.chunks_mut(BLOCK).enumerate() {
             let fields = fields(template, rows, i * BLOCK, lengths.len())?;
             let (digits, tiles) = digits(&fields)?;
@@ -81,8 +81,8 @@ impl Short {
             if rest.len() >= BLOCK * WIDE {
                 let (to, mut end) = (rest.as_mut_ptr(), 0);
                 for ((digits, tile), length) in digits.iter().zip(tiles).zip(lengths) {
-                    let tile = &self.tiles[usize::from(tile) % TILES];
-                    let len = usize::from(tile.len).min(WIDE);
+                    let tile = all.get(usize::from(tile)).ok_or(Stop::Wrong)?;
+                    let len = tile.bytes();
                     // SAFETY: there was room for 16 bytes for each of 64 rows, and none advances by more.
                     put(digits, tile, unsafe { &mut *to.add(end).cast() });
                     *length = len as u32;
@@ -93,7 +93,7 @@ impl Short {
             }
             // Not a byte is written behind the rows.
             for ((digits, tile), length) in digits.iter().zip(tiles).zip(lengths) {
-                let (tile, mut text) = (&self.tiles[usize::from(tile) % TILES], [0; WIDE]);
+                let (tile, mut text) = (all.get(usize::from(tile)).ok_or(Stop::Wrong)?, [0; WIDE]);
                 put(digits, tile, &mut text);
                 let text = text.get(..usize::from(tile.len)).ok_or(Stop::Wrong)?;
                 let place = out

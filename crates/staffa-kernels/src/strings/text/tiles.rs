@@ -242,7 +242,8 @@ impl Tiles {
                 continue;
             }
             let template = self.template(code)?;
-            let is_printed = output.run(template, blocks, |block| next.of(block), lengths)?;
+            let is_printed =
+                output.run(&template.columns, blocks, |block| next.of(block), lengths)?;
             for length in lengths {
                 if !is_printed {
                     let start = output.at;
@@ -284,10 +285,18 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         blocks: &[Block],
         lengths: &mut [u32],
     ) -> Option<()> {
-        if self.run(template, blocks, |_| Some(0), lengths)? {
+        let mut columns = template.columns.as_slice();
+        // The last columns are for rows of more digits.
+        while let [before @ .., last] = columns
+            && !before.is_empty()
+            && last.is_empty(blocks.get(last.block)?, lengths.len())
+        {
+            columns = before;
+        }
+        if self.run(columns, blocks, |_| Some(0), lengths)? {
             return Some(());
         }
-        match template.columns.as_slice() {
+        match columns {
             [a] => self.columns([a], blocks, lengths),
             [a, b] => self.columns([a, b], blocks, lengths),
             [a, b, c] => self.columns([a, b, c], blocks, lengths),
@@ -320,7 +329,7 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
                 // SAFETY: there was room for 16 bytes for each of `N` tiles of 64 rows, and a tile
                 // advances by 16 at most.
                 (self.put)(&block.digits[row], tile, unsafe { &mut *to.add(at).cast() });
-                at += usize::from(tile.len).min(WIDE);
+                at += tile.bytes();
             }
             *length = (at - start) as u32;
         }
@@ -339,7 +348,6 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         place: impl Fn(usize) -> Option<usize>,
         lengths: &mut [u32],
     ) -> Option<bool> {
-        let len = |tile: &Tile| usize::from(tile.len).min(WIDE);
         let rows = lengths.len();
         let none: (Tile, &[[u64; 2]]) = (Tile::default(), &[]);
         let mut own = [none; N];
@@ -349,13 +357,14 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
             *tile = *column.first_tile();
             if !column.is_fixed {
                 let (first, rest) = block.more.get(first..)?.get(..rows)?.split_first()?;
-                if rest.iter().any(|more| more != first) {
+                // To the end, so that the loop vectorises.
+                if rest.iter().fold(0, |bits, more| bits | (more ^ first)) != 0 {
                     return Some(false);
                 }
                 *tile = *column.tile_of(*first);
             }
         }
-        let bytes = own.iter().map(|(tile, _)| len(tile)).sum::<usize>();
+        let bytes = own.iter().map(|(tile, _)| tile.bytes()).sum::<usize>();
         if self.out.len() - self.at < rows * bytes + WIDE {
             return Some(false);
         }
@@ -366,7 +375,7 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
             for (tile, digits) in &own {
                 // SAFETY: there was room for 16 bytes behind all rows, of which each takes as many.
                 (self.put)(&digits[row], tile, unsafe { &mut *to.add(place).cast() });
-                place += len(tile);
+                place += tile.bytes();
             }
         }
         lengths.fill(bytes as u32);
@@ -374,11 +383,11 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         Some(true)
     }
 
-    /// [`fixed`](Self::fixed) of rows of a template, from any number of columns.
+    /// [`fixed`](Self::fixed), from any number of columns.
     #[inline(always)]
     fn run(
         &mut self,
-        template: &Columns,
+        columns: &[Column],
         blocks: &[Block],
         place: impl Fn(usize) -> Option<usize>,
         lengths: &mut [u32],
@@ -386,7 +395,6 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         if lengths.len() < 2 {
             return Some(false);
         }
-        let columns = template.columns.as_slice();
         match columns.len() {
             1 => self.fixed(first::<1>(columns)?, blocks, place, lengths),
             2 => self.fixed(first::<2>(columns)?, blocks, place, lengths),
@@ -465,7 +473,7 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
             let tile = column.tile(block, row);
             // SAFETY: there was room for 16 bytes for each column, and a tile advances by 16 at most.
             (self.put)(&block.digits[row], tile, unsafe { &mut *to.add(at).cast() });
-            at += usize::from(tile.len).min(WIDE);
+            at += tile.bytes();
         }
         self.at = at;
         Some(())

@@ -320,6 +320,36 @@ fn long_rows_have_their_lengths() {
     });
 }
 
+/// Of some blocks all rows fit into the first columns of their template; of others some need more.
+#[test]
+fn rows_of_few_digits_need_fewer_columns() {
+    on_every_level(|| {
+        let mut rng = Rng(0xc015);
+        for literal in [1, 14, 15, 16, 30, 33] {
+            let pieces = vec![
+                Piece::Decimal,
+                Piece::Literal(vec![b'.'; literal]),
+                Piece::Fixed(2),
+            ];
+            let text = Text::new(&[(pieces.clone(), vec![0, 100])]).unwrap();
+            let mut numbers: Vec<u64> = (0..640).map(|_| rng.next() % 10_000_000).collect();
+            for row in [130, 200, 300, 401] {
+                numbers[row] = POWERS[rng.below(16)] - 1;
+            }
+            numbers[500..564].fill(12_345);
+            let row = |number: &u64| scalar(&pieces, &[number / 100, number % 100]).unwrap();
+            let expected: Vec<String> = numbers.iter().map(row).collect();
+            let rows = TextRows {
+                codes: &[1; 640],
+                slots: &[&numbers],
+                others: &BytesDict::new(&[0], b"").unwrap(),
+                first_other: 0,
+            };
+            agree(&text, &rows, &expected);
+        }
+    });
+}
+
 /// Small numbers with few bytes between them, each of a slot of its own, or all of one: a row of up to 16
 /// bytes has a tile of its own.
 #[test]
