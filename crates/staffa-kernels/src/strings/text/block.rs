@@ -3,7 +3,6 @@
 //! Plain loops over arrays, each of which halves what is left of a number: fours of digits, pairs of
 //! digits, digits.
 
-use super::digits::digits;
 use crate::word::{as_bytes, as_bytes_mut};
 
 /// Numbers of a block.
@@ -72,6 +71,13 @@ impl Block {
         usize::from(self.more[row]) % DIGITS
     }
 
+    /// The most digits that one of the first numbers needs, less one.
+    #[inline(always)]
+    pub(super) fn most(&self, numbers: usize) -> u8 {
+        let more = self.more.iter().take(numbers);
+        more.fold(0, |most, more| most.max(*more))
+    }
+
     /// The digits of numbers, and if asked for how many each needs; `false` where one has more than sixteen.
     #[inline(always)]
     pub(super) fn decimal(&mut self, values: &[u64; BLOCK], counts: bool) -> bool {
@@ -95,16 +101,28 @@ impl Block {
         if values.iter().any(|value| *value >= SIXTEEN) {
             return false;
         }
-        for ((low, high), value) in low.iter_mut().zip(&mut high).zip(values) {
-            (*high, *low) = ((value / EIGHT) as u32, (value % EIGHT) as u32);
+        if bits >> 32 == 0 {
+            // Words of 32 bits are divided in registers.
+            for ((low, high), value) in low.iter_mut().zip(&mut high).zip(values) {
+                let value = *value as u32;
+                *high = value / EIGHT as u32;
+                *low = value - *high * EIGHT as u32;
+            }
+        } else {
+            for ((low, high), value) in low.iter_mut().zip(&mut high).zip(values) {
+                (*high, *low) = ((value / EIGHT) as u32, (value % EIGHT) as u32);
+            }
         }
         let halves = digits8(&high).into_iter().zip(digits8(&low));
         for (digits, (high, low)) in self.digits.iter_mut().zip(halves) {
             *digits = [high, low];
         }
         if counts {
-            for (more, value) in self.more.iter_mut().zip(values) {
-                *more = digits(*value) as u8 - 1;
+            let mut of_high = [0; BLOCK];
+            more8(&high, &mut of_high);
+            more8(&low, &mut self.more);
+            for ((more, of_high), high) in self.more.iter_mut().zip(of_high).zip(high) {
+                *more = if high > 0 { of_high + 8 } else { *more };
             }
         }
         true

@@ -72,14 +72,9 @@ impl Column {
         &self.tiles[block.index(row)]
     }
 
-    /// Whether it has no bytes of the first rows of its block.
+    /// Whether it has no bytes of rows that need one digit and at most so many more.
     #[inline(always)]
-    pub(super) fn is_empty(&self, block: &Block, rows: usize) -> bool {
-        let most = block
-            .more
-            .iter()
-            .take(rows)
-            .fold(0, |most, more| (*more).max(most));
+    pub(super) fn is_empty(&self, most: u8) -> bool {
         self.first.is_none_or(|first| most < first)
     }
 

@@ -1,13 +1,14 @@
-//! Rows of four short decimal fields, such as IPv4 addresses: all of a row is one tile, picked by the number
-//! of digits of every field. Sorted addresses of a block may have first fields of as many digits, which are a
-//! field of fixed width.
+//! Rows of two to four short decimal fields, such as versions and IPv4 addresses: all of a row is one tile, picked by
+//! the number of digits of every field. Sorted addresses of a block may have first fields of as many digits, which are
+//! a field of fixed width.
 
 use super::block::BLOCK;
 use super::columns::{Byte, Tile};
 use super::numbers::{Stop, divide_by};
 use super::template::{Step, Template, TextRows, WIDE};
 
-/// Fields of a row, and bytes of the digits of each.
+/// Fewest and most fields of a row, which are the last of four, and bytes of the digits of each.
+const FEWEST: usize = 2;
 const FIELDS: usize = 4;
 const FIELD_BYTES: usize = 4;
 /// Most digits of a field, and the first number that has more.
@@ -16,7 +17,7 @@ const TOO_LARGE: u32 = 1000;
 /// Numbers of digits of all fields.
 const TILES: usize = DIGITS.pow(FIELDS as u32);
 
-/// The tiles of a template of four decimal fields.
+/// The tiles of a template of decimal fields.
 #[derive(Clone, Debug)]
 pub(super) struct Short {
     tiles: Box<[Tile; TILES]>,
@@ -34,13 +35,15 @@ impl Short {
         let fields = template.steps.iter().filter(|step| step.is_field());
         let mut behind = fields.skip(1);
         let is_variable = behind.any(|step| matches!(step, Step::Decimal));
-        if template.radices.len() != FIELDS || !is_variable || !template.steps.iter().all(is_short)
-        {
+        let count = template.radices.len();
+        let is_count = (FEWEST..=FIELDS).contains(&count);
+        if !is_count || !is_variable || !template.steps.iter().all(is_short) {
             return None;
         }
         let mut tiles = Box::new([Tile::default(); TILES]);
         for (k, tile) in tiles.iter_mut().enumerate() {
-            let (mut bytes, mut left, mut field) = (Vec::with_capacity(WIDE), TILES, 0);
+            let (mut bytes, mut field) = (Vec::with_capacity(WIDE), FIELDS - count);
+            let mut left = DIGITS.pow(count as u32);
             for step in &template.steps {
                 if let Step::Literal(literal, len) = step {
                     let literal = literal.iter().take(usize::from(*len));
@@ -108,7 +111,7 @@ impl Short {
     }
 }
 
-/// The fields of up to 64 rows, the first of which is row `first`.
+/// The fields of up to 64 rows, the first of which is row `first`; 0 for those before.
 #[inline(always)]
 fn fields(
     template: &Template,
@@ -117,6 +120,7 @@ fn fields(
     count: usize,
 ) -> Result<[[u32; BLOCK]; FIELDS], Stop> {
     let mut fields = [[0; BLOCK]; FIELDS];
+    let before = FIELDS.saturating_sub(template.radices.len());
     for (&(begin, end), slot) in template.slots.iter().zip(rows.slots) {
         let numbers = slot.get(first..first + count).ok_or(Stop::Wrong)?;
         let (mut values, mut all) = ([0; BLOCK], 0);
@@ -130,12 +134,12 @@ fn fields(
         for field in (begin + 1..end).rev() {
             let radix = template.radices.get(field).ok_or(Stop::Wrong)?.radix();
             let radix = u32::try_from(radix).map_err(|_| Stop::Unfit)?;
-            let place = fields.get_mut(field).ok_or(Stop::Wrong)?;
+            let place = fields.get_mut(before + field).ok_or(Stop::Wrong)?;
             for (value, place) in values.iter_mut().zip(place) {
                 (*value, *place) = divide_by(radix, *value);
             }
         }
-        *fields.get_mut(begin).ok_or(Stop::Wrong)? = values;
+        *fields.get_mut(before + begin).ok_or(Stop::Wrong)? = values;
     }
     Ok(fields)
 }

@@ -7,20 +7,24 @@
 //! template nor number of digits needs a branch. Rows that tiles do not print (words, numbers of
 //! more than 16 digits) are printed step by step.
 
-use super::block::{BLOCK, Block, Places};
+use super::block::{BLOCK, Block, MOST_BLOCKS, Places};
 use super::columns::{Column, Columns, MOST, MOST_OF_ONE, Tile, columns, conversions};
 use super::numbers::{Conversion, Stop};
+use super::parts::Parts;
 use super::template::{Template, TextRows, WIDE};
 use crate::strings::inline::{INLINE, inline_view};
 
 /// The tiles of templates.
 #[derive(Clone, Debug)]
 pub(super) struct Tiles {
+    /// How the numbers of slots come apart; `None` where these are converted as they are.
+    parts: Option<Parts>,
     /// Of every block, the next slots.
     conversions: Vec<Conversion>,
     templates: Vec<Columns>,
-    /// Whether all templates have digits, all of them in the first block.
-    in_first_block: bool,
+    /// Whether all templates have digits in all blocks, which are few, so that those of a row are at its own place
+    /// in each.
+    in_place: bool,
     /// Most columns of a template.
     widest: usize,
 }
@@ -28,6 +32,17 @@ pub(super) struct Tiles {
 impl Tiles {
     /// `None` where tiles do not print the templates, or would be too many.
     pub(super) fn new(templates: &[Template]) -> Option<Self> {
+        Self::of(templates).or_else(|| {
+            let (apart, parts) = Parts::of(templates)?;
+            let parts = Some(parts);
+            Some(Self {
+                parts,
+                ..Self::of(&apart)?
+            })
+        })
+    }
+
+    fn of(templates: &[Template]) -> Option<Self> {
         let conversions = conversions(templates)?;
         let (mut all, mut count) = (Vec::new(), 0);
         for template in templates {
@@ -39,12 +54,14 @@ impl Tiles {
             all.push(columns);
         }
         Some(Self {
-            conversions,
-            in_first_block: all
-                .iter()
-                .all(|template| template.blocks == 1 && template.lengths.is_some()),
+            parts: None,
+            in_place: conversions.len() <= MOST_BLOCKS
+                && all
+                    .iter()
+                    .all(|template| template.blocks > 0 && template.blocks == conversions.len()),
             widest: all.iter().map(|template| template.columns.len()).max()?,
             templates: all,
+            conversions,
         })
     }
 
@@ -65,17 +82,21 @@ impl Tiles {
     ) -> Result<usize, Stop> {
         // Templates of literals alone name a block, but nothing in it.
         let mut blocks = vec![Block::EMPTY; self.conversions.len() + 1];
-        let mut left: Vec<&[u64]> = rows.slots.to_vec();
+        let apart = self.parts.as_ref().map(|parts| parts.numbers(rows.slots));
+        let mut left = numbers(rows, apart.as_deref());
         let mut others = (rows.first_other..).map_while(|i| rows.others.get(i));
         let mut output = Output { out, at: 0, put };
         for (codes, lengths) in rows.codes.chunks(BLOCK).zip(lengths.chunks_mut(BLOCK)) {
             let common = self.common(codes);
             self.read(common, codes, &mut left, &mut blocks)?;
             let printed = match common {
-                Common::FirstBlock => {
-                    let block = blocks.first().ok_or(Stop::Wrong)?;
+                Common::InPlace => {
                     let template = |row: usize| self.template(*codes.get(row)?);
-                    output.rows(self.widest, template, block, lengths)
+                    match blocks.as_slice() {
+                        // Behind the blocks is one that no template has.
+                        [block, _] => output.rows(self.widest, template, block, lengths),
+                        blocks => output.rows_of_blocks(self.widest, template, blocks, lengths),
+                    }
                 }
                 Common::One(template) => output.of_template(template, &blocks, lengths),
                 Common::Any => self.print_mixed(codes, &mut others, &blocks, lengths, &mut output),
@@ -95,7 +116,8 @@ impl Tiles {
         put: impl Fn(&[u64; 2], &Tile, u16, &mut u128),
     ) -> Result<usize, Stop> {
         let mut blocks = vec![Block::EMPTY; self.conversions.len() + 1];
-        let mut left: Vec<&[u64]> = rows.slots.to_vec();
+        let apart = self.parts.as_ref().map(|parts| parts.numbers(rows.slots));
+        let mut left = numbers(rows, apart.as_deref());
         let mut others = (rows.first_other..).map_while(|i| rows.others.get(i));
         let (mut bytes, mut longest) = (0, 0);
         let mut view = |columns: &Columns, block: &Block, row: usize, place: &mut u128| {
@@ -116,7 +138,7 @@ impl Tiles {
                 for (row, place) in (0..BLOCK).zip(places) {
                     view(columns, block, row, place)?;
                 }
-            } else if let Common::FirstBlock = common {
+            } else if let Common::InPlace = common {
                 let block = blocks.first().ok_or(Stop::Wrong)?;
                 for ((row, place), code) in (0..BLOCK).zip(places).zip(codes) {
                     view(self.template(*code).ok_or(Stop::Wrong)?, block, row, place)?;
@@ -158,14 +180,14 @@ impl Tiles {
         self.templates.get(usize::from(code).checked_sub(1)?)
     }
 
-    /// Whether the digits of each of these rows, which may have several templates, are at its own place of the
-    /// first block.
+    /// Whether the digits of each of these rows, which may have several templates, are at its own place of all
+    /// blocks.
     #[inline(always)]
-    fn are_in_first_block(&self, codes: &[u8]) -> bool {
+    fn are_in_place(&self, codes: &[u8]) -> bool {
         // Code 0 is the largest once one is subtracted; there are at most 255 templates.
         let is_other = |code: &u8| usize::from(code.wrapping_sub(1)) >= self.templates.len();
         let others = codes.iter().map(|code| u8::from(is_other(code)));
-        self.in_first_block && others.fold(0, |any, other| any | other) == 0
+        self.in_place && others.fold(0, |any, other| any | other) == 0
     }
 
     /// What these rows have in common.
@@ -173,7 +195,7 @@ impl Tiles {
     fn common(&self, codes: &[u8]) -> Common<'_> {
         match self.only(codes) {
             Some(columns) => Common::One(columns),
-            None if self.are_in_first_block(codes) => Common::FirstBlock,
+            None if self.are_in_place(codes) => Common::InPlace,
             None => Common::Any,
         }
     }
@@ -206,7 +228,7 @@ impl Tiles {
         for (i, (conversion, block)) in self.conversions.iter().zip(blocks).enumerate() {
             let needed = match common {
                 Common::One(columns) => all(i < columns.blocks),
-                Common::FirstBlock => all(i == 0),
+                Common::InPlace => codes.len(),
                 Common::Any => counts.of(i).ok_or(Stop::Unfit)?,
             };
             if needed > 0 {
@@ -242,8 +264,10 @@ impl Tiles {
                 continue;
             }
             let template = self.template(code)?;
-            let is_printed =
-                output.run(&template.columns, blocks, |block| next.of(block), lengths)?;
+            let is_printed = match Few::of(&template.columns, |_| true) {
+                Some(columns) => output.run(&columns, blocks, |block| next.of(block), lengths)?,
+                None => false,
+            };
             for length in lengths {
                 if !is_printed {
                     let start = output.at;
@@ -257,13 +281,22 @@ impl Tiles {
     }
 }
 
+/// The numbers of all slots, or of their parts.
+#[inline(always)]
+fn numbers<'a>(rows: &TextRows<'a>, apart: Option<&'a [Vec<u64>]>) -> Vec<&'a [u64]> {
+    match apart {
+        Some(parts) => parts.iter().map(Vec::as_slice).collect(),
+        None => rows.slots.to_vec(),
+    }
+}
+
 /// What up to 64 rows have in common.
 #[derive(Clone, Copy)]
 enum Common<'a> {
     /// Their template.
     One(&'a Columns),
-    /// The digits of each are at its own place of the first block.
-    FirstBlock,
+    /// The digits of each are at its own place of all blocks.
+    InPlace,
     /// Nothing: a row may have no template.
     Any,
 }
@@ -285,23 +318,23 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         blocks: &[Block],
         lengths: &mut [u32],
     ) -> Option<()> {
-        let mut columns = template.columns.as_slice();
-        // The last columns are for rows of more digits.
-        while let [before @ .., last] = columns
-            && !before.is_empty()
-            && last.is_empty(blocks.get(last.block)?, lengths.len())
-        {
-            columns = before;
-        }
-        if self.run(columns, blocks, |_| Some(0), lengths)? {
+        let all = template.columns.as_slice();
+        let is_needed = |column: &Column| {
+            let block = blocks.get(column.block);
+            block.is_none_or(|block| !column.is_empty(block.most(lengths.len())))
+        };
+        let Some(columns) = Few::of(all, is_needed) else {
+            return self.many(all, blocks, lengths);
+        };
+        if self.run(&columns, blocks, |_| Some(0), lengths)? {
             return Some(());
         }
-        match columns {
+        match *columns.all() {
             [a] => self.columns([a], blocks, lengths),
             [a, b] => self.columns([a, b], blocks, lengths),
             [a, b, c] => self.columns([a, b, c], blocks, lengths),
             [a, b, c, d] => self.columns([a, b, c, d], blocks, lengths),
-            columns => self.many(columns, blocks, lengths),
+            _ => self.many(all, blocks, lengths),
         }
     }
 
@@ -387,7 +420,7 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
     #[inline(always)]
     fn run(
         &mut self,
-        columns: &[Column],
+        columns: &Few<'_>,
         blocks: &[Block],
         place: impl Fn(usize) -> Option<usize>,
         lengths: &mut [u32],
@@ -395,13 +428,13 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         if lengths.len() < 2 {
             return Some(false);
         }
-        match columns.len() {
-            1 => self.fixed(first::<1>(columns)?, blocks, place, lengths),
-            2 => self.fixed(first::<2>(columns)?, blocks, place, lengths),
-            3 => self.fixed(first::<3>(columns)?, blocks, place, lengths),
-            4 => self.fixed(first::<4>(columns)?, blocks, place, lengths),
-            5 => self.fixed(first::<5>(columns)?, blocks, place, lengths),
-            6 => self.fixed(first::<6>(columns)?, blocks, place, lengths),
+        match *columns.all() {
+            [a] => self.fixed([a], blocks, place, lengths),
+            [a, b] => self.fixed([a, b], blocks, place, lengths),
+            [a, b, c] => self.fixed([a, b, c], blocks, place, lengths),
+            [a, b, c, d] => self.fixed([a, b, c, d], blocks, place, lengths),
+            [a, b, c, d, e] => self.fixed([a, b, c, d, e], blocks, place, lengths),
+            [a, b, c, d, e, f] => self.fixed([a, b, c, d, e, f], blocks, place, lengths),
             _ => Some(false),
         }
     }
@@ -436,6 +469,42 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
             at += bytes;
         }
         self.at = at;
+        Some(())
+    }
+
+    /// Prints up to 64 rows whose digits are in several blocks, of templates of `widest` columns at most.
+    #[inline(always)]
+    fn rows_of_blocks<'c>(
+        &mut self,
+        widest: usize,
+        template: impl Fn(usize) -> Option<&'c Columns>,
+        blocks: &[Block],
+        lengths: &mut [u32],
+    ) -> Option<()> {
+        let mut most = [u8::MAX; MOST_BLOCKS];
+        for (most, block) in most.iter_mut().zip(blocks) {
+            *most = block.most(lengths.len());
+        }
+        let has_room = self.out.len() - self.at >= BLOCK * widest * WIDE;
+        for (row, length) in (0..BLOCK).zip(lengths) {
+            let (columns, start) = (template(row)?, self.at);
+            for column in &columns.columns {
+                let block = blocks.get(column.block)?;
+                if !has_room {
+                    self.column(column, block, row)?;
+                    continue;
+                }
+                if column.is_empty(*most.get(column.block)?) {
+                    continue;
+                }
+                let tile = column.tile(block, row);
+                // SAFETY: there was room for 16 bytes for each column of 64 rows, and a tile advances by 16 at most.
+                let place = unsafe { &mut *self.out.as_mut_ptr().add(self.at).cast() };
+                (self.put)(&block.digits[row], tile, place);
+                self.at += tile.bytes();
+            }
+            *length = (self.at - start) as u32;
+        }
         Some(())
     }
 
@@ -505,10 +574,35 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
     }
 }
 
-/// The first columns.
-#[inline(always)]
-fn first<const N: usize>(columns: &[Column]) -> Option<[&Column; N]> {
-    columns.first_chunk::<N>().map(<[Column; N]>::each_ref)
+/// Most columns that are printed by loops of their own.
+const FEW: usize = 6;
+
+/// A few columns of a template.
+struct Few<'c> {
+    columns: [&'c Column; FEW],
+    count: usize,
+}
+
+impl<'c> Few<'c> {
+    /// Those that are needed; `None` where these are too many, or there is no column.
+    #[inline(always)]
+    fn of(columns: &'c [Column], is_needed: impl Fn(&Column) -> bool) -> Option<Self> {
+        let first = columns.first()?;
+        let mut few = Self {
+            columns: [first; FEW],
+            count: 0,
+        };
+        for column in columns.iter().filter(|column| is_needed(column)) {
+            *few.columns.get_mut(few.count)? = column;
+            few.count += 1;
+        }
+        Some(few)
+    }
+
+    #[inline(always)]
+    fn all(&self) -> &[&'c Column] {
+        &self.columns[..self.count]
+    }
 }
 
 /// Makes views of rows by tiles.
