@@ -22,8 +22,8 @@ pub(super) struct Tiles {
     /// Of every block, the next slots.
     conversions: Vec<Conversion>,
     templates: Vec<Columns>,
-    /// Whether all templates have digits in all blocks, which are few, so that those of a row are at its own place
-    /// in each.
+    /// Whether all templates have digits in all blocks, which are few, so that those of a row are at the same place
+    /// of each.
     in_place: bool,
     /// Most columns of a template.
     widest: usize,
@@ -90,13 +90,17 @@ impl Tiles {
             let common = self.common(codes);
             self.read(common, codes, &mut left, &mut blocks)?;
             let printed = match common {
+                Common::InPlace if codes.contains(&0) => {
+                    let mut row = |code: u8| match code {
+                        0 => others.next().map(Row::Other),
+                        code => self.template(code).map(Row::Of),
+                    };
+                    let rows = codes.iter().map(|code| row(*code));
+                    output.rows(self.widest, rows, &blocks, lengths)
+                }
                 Common::InPlace => {
-                    let template = |row: usize| self.template(*codes.get(row)?);
-                    match blocks.as_slice() {
-                        // Behind the blocks is one that no template has.
-                        [block, _] => output.rows(self.widest, template, block, lengths),
-                        blocks => output.rows_of_blocks(self.widest, template, blocks, lengths),
-                    }
+                    let rows = codes.iter().map(|code| self.template(*code).map(Row::Of));
+                    output.rows(self.widest, rows, &blocks, lengths)
                 }
                 Common::One(template) => output.of_template(template, &blocks, lengths),
                 Common::Any => self.print_mixed(codes, &mut others, &blocks, lengths, &mut output),
@@ -138,7 +142,9 @@ impl Tiles {
                 for (row, place) in (0..BLOCK).zip(places) {
                     view(columns, block, row, place)?;
                 }
-            } else if let Common::InPlace = common {
+            } else if let Common::InPlace = common
+                && !codes.contains(&0)
+            {
                 let block = blocks.first().ok_or(Stop::Wrong)?;
                 for ((row, place), code) in (0..BLOCK).zip(places).zip(codes) {
                     view(self.template(*code).ok_or(Stop::Wrong)?, block, row, place)?;
@@ -180,14 +186,11 @@ impl Tiles {
         self.templates.get(usize::from(code).checked_sub(1)?)
     }
 
-    /// Whether the digits of each of these rows, which may have several templates, are at its own place of all
-    /// blocks.
+    /// Whether these rows take digits of all blocks, if any.
     #[inline(always)]
     fn are_in_place(&self, codes: &[u8]) -> bool {
-        // Code 0 is the largest once one is subtracted; there are at most 255 templates.
-        let is_other = |code: &u8| usize::from(code.wrapping_sub(1)) >= self.templates.len();
-        let others = codes.iter().map(|code| u8::from(is_other(code)));
-        self.in_place && others.fold(0, |any, other| any | other) == 0
+        let largest = codes.iter().fold(0, |largest, code| largest.max(*code));
+        self.in_place && usize::from(largest) <= self.templates.len()
     }
 
     /// What these rows have in common.
@@ -228,7 +231,7 @@ impl Tiles {
         for (i, (conversion, block)) in self.conversions.iter().zip(blocks).enumerate() {
             let needed = match common {
                 Common::One(columns) => all(i < columns.blocks),
-                Common::InPlace => codes.len(),
+                Common::InPlace => codes.iter().filter(|code| **code > 0).count(),
                 Common::Any => counts.of(i).ok_or(Stop::Unfit)?,
             };
             if needed > 0 {
@@ -295,10 +298,16 @@ fn numbers<'a>(rows: &TextRows<'a>, apart: Option<&'a [Vec<u64>]>) -> Vec<&'a [u
 enum Common<'a> {
     /// Their template.
     One(&'a Columns),
-    /// The digits of each are at its own place of all blocks.
+    /// Each takes digits of all blocks, or is one of the other strings.
     InPlace,
     /// Nothing: a row may have no template.
     Any,
+}
+
+/// A row of a template, or another string.
+enum Row<'a> {
+    Of(&'a Columns),
+    Other(&'a [u8]),
 }
 
 /// Where rows are printed to, and how a tile is.
@@ -439,45 +448,79 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         }
     }
 
-    /// Prints up to 64 rows whose digits are in one block, of templates of `widest` columns at most.
+    /// Whether there is room for wide stores of 64 rows of so many columns.
+    #[inline(always)]
+    fn has_room(&self, columns: usize) -> bool {
+        self.out.len() - self.at >= BLOCK * columns * WIDE
+    }
+
+    /// Prints up to 64 rows, each of which takes digits of all blocks, of templates of `widest` columns at most, or is
+    /// another string.
     #[inline(always)]
     fn rows<'c>(
         &mut self,
         widest: usize,
-        template: impl Fn(usize) -> Option<&'c Columns>,
+        rows: impl Iterator<Item = Option<Row<'c>>>,
+        blocks: &[Block],
+        lengths: &mut [u32],
+    ) -> Option<()> {
+        match blocks {
+            // Behind the blocks is one that no template has.
+            [block, _] => self.rows_of_block(widest, rows, block, lengths),
+            blocks => self.rows_of_blocks(widest, rows, blocks, lengths),
+        }
+    }
+
+    /// As [`rows`](Self::rows), of one block.
+    #[inline(always)]
+    fn rows_of_block<'c>(
+        &mut self,
+        widest: usize,
+        rows: impl Iterator<Item = Option<Row<'c>>>,
         block: &Block,
         lengths: &mut [u32],
     ) -> Option<()> {
-        let has_room = self.out.len() - self.at >= BLOCK * widest * WIDE;
-        let mut at = self.at;
-        for (row, length) in (0..BLOCK).zip(lengths) {
-            let columns = template(row)?;
+        let (mut has_room, mut at, mut next) = (self.has_room(widest), self.at, 0);
+        for (row, length) in rows.zip(lengths) {
+            let (start, columns) = match row? {
+                Row::Of(columns) => (at, columns),
+                Row::Other(string) => {
+                    self.at = at;
+                    self.string(string)?;
+                    *length = string.len() as u32;
+                    (at, has_room) = (self.at, self.has_room(widest));
+                    continue;
+                }
+            };
+            let place = next % BLOCK;
+            next += 1;
             let (first, bytes) = columns.of_one_block()?;
-            let bytes = usize::from(bytes[block.index(row)]);
-            *length = bytes as u32;
-            if !has_room || bytes > WIDE {
+            let bytes = usize::from(bytes[block.index(place)]);
+            if has_room && bytes <= WIDE {
+                // SAFETY: there was room for 16 bytes for each column of 64 rows, and no row advances by more; as much
+                // behind another string.
+                let to = unsafe { &mut *self.out.as_mut_ptr().add(at).cast() };
+                (self.put)(&block.digits[place], first.tile(block, place), to);
+                at += bytes;
+            } else {
                 self.at = at;
                 for column in &columns.columns {
-                    self.column(column, block, row)?;
+                    self.column(column, block, place)?;
                 }
                 at = self.at;
-                continue;
             }
-            // SAFETY: there was room for 16 bytes for each column of 64 rows, and no row advances by more.
-            let place = unsafe { &mut *self.out.as_mut_ptr().add(at).cast() };
-            (self.put)(&block.digits[row], first.tile(block, row), place);
-            at += bytes;
+            *length = (at - start) as u32;
         }
         self.at = at;
         Some(())
     }
 
-    /// Prints up to 64 rows whose digits are in several blocks, of templates of `widest` columns at most.
+    /// As [`rows`](Self::rows), of several blocks.
     #[inline(always)]
     fn rows_of_blocks<'c>(
         &mut self,
         widest: usize,
-        template: impl Fn(usize) -> Option<&'c Columns>,
+        rows: impl Iterator<Item = Option<Row<'c>>>,
         blocks: &[Block],
         lengths: &mut [u32],
     ) -> Option<()> {
@@ -485,23 +528,34 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         for (most, block) in most.iter_mut().zip(blocks) {
             *most = block.most(lengths.len());
         }
-        let has_room = self.out.len() - self.at >= BLOCK * widest * WIDE;
-        for (row, length) in (0..BLOCK).zip(lengths) {
-            let (columns, start) = (template(row)?, self.at);
-            for column in &columns.columns {
-                let block = blocks.get(column.block)?;
-                if !has_room {
-                    self.column(column, block, row)?;
-                    continue;
+        let (mut has_room, mut next) = (self.has_room(widest), 0);
+        for (row, length) in rows.zip(lengths) {
+            let start = self.at;
+            match row? {
+                Row::Of(columns) => {
+                    let place = next % BLOCK;
+                    next += 1;
+                    for column in &columns.columns {
+                        let block = blocks.get(column.block)?;
+                        if !has_room {
+                            self.column(column, block, place)?;
+                            continue;
+                        }
+                        if column.is_empty(*most.get(column.block)?) {
+                            continue;
+                        }
+                        let tile = column.tile(block, place);
+                        // SAFETY: there was room for 16 bytes for each column of 64 rows, and a tile advances by 16 at
+                        // most; as much behind another string.
+                        let to = unsafe { &mut *self.out.as_mut_ptr().add(self.at).cast() };
+                        (self.put)(&block.digits[place], tile, to);
+                        self.at += tile.bytes();
+                    }
                 }
-                if column.is_empty(*most.get(column.block)?) {
-                    continue;
+                Row::Other(string) => {
+                    self.string(string)?;
+                    has_room = self.has_room(widest);
                 }
-                let tile = column.tile(block, row);
-                // SAFETY: there was room for 16 bytes for each column of 64 rows, and a tile advances by 16 at most.
-                let place = unsafe { &mut *self.out.as_mut_ptr().add(self.at).cast() };
-                (self.put)(&block.digits[row], tile, place);
-                self.at += tile.bytes();
             }
             *length = (self.at - start) as u32;
         }
