@@ -180,7 +180,7 @@ fn tokens(c: &mut Criterion) {
 }
 
 /// Templates: name, pieces, radices, and a bound of the numbers.
-fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 8] {
+fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 10] {
     let colon = || Piece::Literal(b":".to_vec());
     let time = vec![
         Piece::Fixed(2),
@@ -218,6 +218,11 @@ fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 8] {
         dash(),
         Piece::Fixed(2),
     ];
+    let version = vec![Piece::Decimal, dot(), Piece::Decimal, dot(), Piece::Decimal];
+    let hour = vec![Piece::Literal(b"T".to_vec()), Piece::Fixed(2)];
+    let of_hour = || [Piece::Literal(b":".to_vec()), Piece::Fixed(2)].to_vec();
+    let milliseconds = vec![dot(), Piece::Fixed(3)];
+    let moment = [date.clone(), hour, of_hour(), of_hour(), milliseconds].concat();
     let amount = vec![
         Piece::Literal(b"$".to_vec()),
         Piece::Grouped,
@@ -238,6 +243,13 @@ fn templates() -> [(&'static str, Vec<Piece>, Vec<u64>, u64); 8] {
         ("amounts", amount, vec![0, 100], 10_000_000),
         ("numbers", vec![Piece::Decimal], vec![0], 1_000_000),
         ("dates, joined", date, vec![0, 13, 32], 2_030 * 13 * 32),
+        ("versions, joined", version, vec![0, 30, 100], 90_000),
+        (
+            "moments, joined",
+            moment,
+            vec![0, 13, 32, 24, 60, 60, 1000],
+            2_030 * 13 * 32 * 86_400_000,
+        ),
     ]
 }
 

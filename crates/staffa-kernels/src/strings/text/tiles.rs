@@ -338,11 +338,11 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         if self.run(&columns, blocks, |_| Some(0), lengths)? {
             return Some(());
         }
-        match *columns.all() {
-            [a] => self.columns([a], blocks, lengths),
-            [a, b] => self.columns([a, b], blocks, lengths),
-            [a, b, c] => self.columns([a, b, c], blocks, lengths),
-            [a, b, c, d] => self.columns([a, b, c, d], blocks, lengths),
+        match columns.count {
+            1 => self.columns(columns.first::<1>()?, blocks, lengths),
+            2 => self.columns(columns.first::<2>()?, blocks, lengths),
+            3 => self.columns(columns.first::<3>()?, blocks, lengths),
+            4 => self.columns(columns.first::<4>()?, blocks, lengths),
             _ => self.many(all, blocks, lengths),
         }
     }
@@ -437,13 +437,13 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         if lengths.len() < 2 {
             return Some(false);
         }
-        match *columns.all() {
-            [a] => self.fixed([a], blocks, place, lengths),
-            [a, b] => self.fixed([a, b], blocks, place, lengths),
-            [a, b, c] => self.fixed([a, b, c], blocks, place, lengths),
-            [a, b, c, d] => self.fixed([a, b, c, d], blocks, place, lengths),
-            [a, b, c, d, e] => self.fixed([a, b, c, d, e], blocks, place, lengths),
-            [a, b, c, d, e, f] => self.fixed([a, b, c, d, e, f], blocks, place, lengths),
+        match columns.count {
+            1 => self.fixed(columns.first::<1>()?, blocks, place, lengths),
+            2 => self.fixed(columns.first::<2>()?, blocks, place, lengths),
+            3 => self.fixed(columns.first::<3>()?, blocks, place, lengths),
+            4 => self.fixed(columns.first::<4>()?, blocks, place, lengths),
+            5 => self.fixed(columns.first::<5>()?, blocks, place, lengths),
+            6 => self.fixed(columns.first::<6>()?, blocks, place, lengths),
             _ => Some(false),
         }
     }
@@ -653,9 +653,10 @@ impl<'c> Few<'c> {
         Some(few)
     }
 
+    /// The first of them.
     #[inline(always)]
-    fn all(&self) -> &[&'c Column] {
-        &self.columns[..self.count]
+    fn first<const N: usize>(&self) -> Option<[&'c Column; N]> {
+        self.columns.first_chunk().copied()
     }
 }
 

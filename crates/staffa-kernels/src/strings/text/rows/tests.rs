@@ -320,6 +320,35 @@ fn long_rows_have_their_lengths() {
     });
 }
 
+/// A field that may share a slot with those before it, and how many values it has there.
+fn joinable(rng: &mut Rng) -> (Piece, u64) {
+    let digits = 1 + rng.below(4) as u8;
+    match rng.below(8) {
+        0..3 => (Piece::Decimal, 1 + rng.below(1200) as u64),
+        3 => (Piece::Grouped, 1 + rng.below(30_000) as u64),
+        4 => {
+            let upper = rng.below(2) == 0;
+            (Piece::Hex { digits, upper }, 1 << (4 * digits))
+        }
+        _ => (Piece::Fixed(digits), POWERS[usize::from(digits)]),
+    }
+}
+
+/// The fields of numbers, one of each slot.
+fn apart(numbers: impl Iterator<Item = u64>, radices: &[u64]) -> Vec<u64> {
+    let mut fields = Vec::new();
+    let slots = radices.split(|radix| *radix == 0).skip(1);
+    for (mut number, radices) in numbers.zip(slots) {
+        let first = fields.len();
+        for radix in radices.iter().rev() {
+            fields.insert(first, number % radix);
+            number /= radix;
+        }
+        fields.insert(first, number);
+    }
+    fields
+}
+
 /// Fields of any length behind others in one slot, and more digits than a register holds: versions, pairs of
 /// coordinates, moments of milliseconds.
 #[test]
@@ -328,98 +357,69 @@ fn slots_in_parts_agree_with_the_scalar_twin() {
         let mut rng = Rng(0x9a57);
         let (mut by_parts, mut by_steps) = (0, 0);
         for round in 0..300 {
-            let piece = |rng: &mut Rng| match rng.below(8) {
-                0..3 => (Piece::Decimal, 1 + rng.below(1200) as u64),
-                3 => (Piece::Grouped, 1 + rng.below(30_000) as u64),
-                4 => {
-                    let (digits, upper) = (1 + rng.below(3) as u8, rng.below(2) == 0);
-                    (Piece::Hex { digits, upper }, 1 << (4 * digits))
-                }
-                _ => {
-                    let digits = 1 + rng.below(4) as u8;
-                    (Piece::Fixed(digits), POWERS[usize::from(digits)])
-                }
-            };
-            let fields: Vec<_> = (0..2 + rng.below(7)).map(|_| piece(&mut rng)).collect();
+            let fields: Vec<_> = (0..2 + rng.below(7)).map(|_| joinable(&mut rng)).collect();
             // The first field begins a slot; another now and then.
             let mut radices: Vec<u64> = fields.iter().map(|(_, radix)| *radix).collect();
             radices[0] = 0;
             if round % 3 == 0 {
                 radices[fields.len() / 2] = 0;
             }
-            let spans = radices.split(|radix| *radix == 0).skip(1);
-            if !spans.clone().all(|span| {
-                let product = span
-                    .iter()
-                    .try_fold(2000u64, |all, radix| all.checked_mul(*radix));
-                product.is_some()
-            }) {
+            let slots = radices.split(|radix| *radix == 0).skip(1);
+            let span = |radices: &[u64]| {
+                let mut radices = radices.iter();
+                radices.try_fold(1u64, |all, radix| all.checked_mul(*radix))
+            };
+            let spans: Option<Vec<u64>> = slots.map(span).collect();
+            let Some(spans) = spans.filter(|spans| spans.iter().all(|span| *span < 1 << 50)) else {
                 continue;
+            };
+            let count = 1 + rng.below(4);
+            let mut templates: Vec<Vec<Piece>> = vec![vec![]; count];
+            for (template, byte) in templates.iter_mut().zip(b'+'..) {
+                for (piece, _) in &fields {
+                    template.extend([Piece::Literal(vec![byte; rng.below(3)]), piece.clone()]);
+                }
             }
-            let spans: Vec<u64> = spans.map(|span| span.iter().product()).collect();
-            let templates: Vec<Vec<Piece>> = (0..1 + rng.below(4))
-                .map(|i| {
-                    let literal =
-                        |rng: &mut Rng| Piece::Literal(vec![b'.' + i as u8; rng.below(3)]);
-                    let mut pieces = vec![literal(&mut rng)];
-                    for (piece, _) in &fields {
-                        pieces.extend([piece.clone(), literal(&mut rng)]);
-                    }
-                    pieces
-                })
+            let all = templates.iter();
+            let all: Vec<_> = all
+                .map(|pieces| (pieces.clone(), radices.clone()))
                 .collect();
-            let all = templates
-                .iter()
-                .map(|pieces| (pieces.clone(), radices.clone()));
-            let text = Text::new(&all.collect::<Vec<_>>()).unwrap();
-            let has_others = round % 5 == 0;
-            let code =
-                |rng: &mut Rng| (rng.below(templates.len() + usize::from(has_others)) + 1) as u8;
+            let text = Text::new(&all).unwrap();
+            let codes = count + usize::from(round % 5 == 0);
             let codes: Vec<u8> = (0..200)
-                .map(|_| code(&mut rng) % (templates.len() as u8 + 1))
+                .map(|_| ((rng.below(codes) + 1) % (count + 1)) as u8)
                 .collect();
-            let count = codes.iter().filter(|code| **code > 0).count();
-            // The first field of a slot is small, or has all digits that are left.
+            // A first field is small, or now and then has all digits that are left.
+            let mut number = |span: u64| {
+                let most = if rng.below(20) == 0 { 2000 } else { 20 };
+                rng.next() % (span * most)
+            };
             let slots: Vec<Vec<u64>> = spans
                 .iter()
                 .map(|span| {
-                    let number = |_| match rng.below(20) {
-                        0 => rng.next() % (span * 2000),
-                        _ => rng.next() % (span * 20),
-                    };
-                    (0..count).map(number).collect()
+                    codes
+                        .iter()
+                        .filter(|code| **code > 0)
+                        .map(|_| number(*span))
+                        .collect()
                 })
                 .collect();
-            let numbers: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
-            let others = (0..).zip(codes.iter().filter(|code| **code == 0));
-            let others: Vec<String> = others.map(|(i, _)| format!("other {i}")).collect();
-            let mut ends = vec![0];
-            others
-                .iter()
-                .for_each(|other| ends.push(ends[ends.len() - 1] + other.len() as u32));
-            let (mut next, mut other) = (0, others.iter());
+            let mut next = 0;
             let row = |code: &u8| {
-                if *code == 0 {
-                    return other.next().unwrap().clone();
-                }
-                let mut fields = Vec::new();
-                for (slot, radices) in slots.iter().zip(radices.split(|radix| *radix == 0).skip(1))
-                {
-                    let (mut value, at) = (slot[next], fields.len());
-                    for radix in radices.iter().rev() {
-                        fields.insert(at, value % radix);
-                        value /= radix;
-                    }
-                    fields.insert(at, value);
-                }
+                let Some(template) = usize::from(*code).checked_sub(1) else {
+                    return "another".to_owned();
+                };
+                let fields = apart(slots.iter().map(|slot| slot[next]), &radices);
                 next += 1;
-                scalar(&templates[usize::from(*code) - 1], &fields).unwrap()
+                scalar(&templates[template], &fields).unwrap()
             };
             let expected: Vec<String> = codes.iter().map(row).collect();
+            let others: Vec<u32> = (0..=200).map(|i| 7 * i).collect();
+            let numbers: Vec<&[u64]> = slots.iter().map(Vec::as_slice).collect();
             let rows = TextRows {
                 codes: &codes,
                 slots: &numbers,
-                others: &BytesDict::new(&ends, others.concat().as_bytes()).unwrap(),
+                others: &BytesDict::new(&others, "another".repeat(200).as_bytes()).unwrap(),
                 first_other: 0,
             };
             agree(&text, &rows, &expected);
