@@ -91,15 +91,20 @@ impl Tiles {
             self.read(common, codes, &mut left, &mut blocks)?;
             let printed = match common {
                 Common::InPlace if codes.contains(&0) => {
-                    let mut row = |code: u8| match code {
-                        0 => others.next().map(Row::Other),
-                        code => self.template(code).map(Row::Of),
+                    let mut next = 0;
+                    let mut row = |code: u8| {
+                        if code == 0 {
+                            return others.next().map(Row::Other);
+                        }
+                        next += 1;
+                        Some(Row::Of(self.template(code)?, (next - 1) % BLOCK))
                     };
                     let rows = codes.iter().map(|code| row(*code));
                     output.rows(self.widest, rows, &blocks, lengths)
                 }
                 Common::InPlace => {
-                    let rows = codes.iter().map(|code| self.template(*code).map(Row::Of));
+                    let rows = (0..BLOCK).zip(codes);
+                    let rows = rows.map(|(i, code)| Some(Row::Of(self.template(*code)?, i)));
                     output.rows(self.widest, rows, &blocks, lengths)
                 }
                 Common::One(template) => output.of_template(template, &blocks, lengths),
@@ -304,9 +309,9 @@ enum Common<'a> {
     Any,
 }
 
-/// A row of a template, or another string.
+/// A row of a template, whose digits are at this place of each block, or another string.
 enum Row<'a> {
-    Of(&'a Columns),
+    Of(&'a Columns, usize),
     Other(&'a [u8]),
 }
 
@@ -480,10 +485,10 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         block: &Block,
         lengths: &mut [u32],
     ) -> Option<()> {
-        let (mut has_room, mut at, mut next) = (self.has_room(widest), self.at, 0);
+        let (mut has_room, mut at) = (self.has_room(widest), self.at);
         for (row, length) in rows.zip(lengths) {
-            let (start, columns) = match row? {
-                Row::Of(columns) => (at, columns),
+            let (columns, place) = match row? {
+                Row::Of(columns, place) => (columns, place),
                 Row::Other(string) => {
                     self.at = at;
                     self.string(string)?;
@@ -492,10 +497,9 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
                     continue;
                 }
             };
-            let place = next % BLOCK;
-            next += 1;
             let (first, bytes) = columns.of_one_block()?;
             let bytes = usize::from(bytes[block.index(place)]);
+            *length = bytes as u32;
             if has_room && bytes <= WIDE {
                 // SAFETY: there was room for 16 bytes for each column of 64 rows, and no row advances by more; as much
                 // behind another string.
@@ -509,7 +513,6 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
                 }
                 at = self.at;
             }
-            *length = (at - start) as u32;
         }
         self.at = at;
         Some(())
@@ -528,13 +531,11 @@ impl<Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'_, Put> {
         for (most, block) in most.iter_mut().zip(blocks) {
             *most = block.most(lengths.len());
         }
-        let (mut has_room, mut next) = (self.has_room(widest), 0);
+        let mut has_room = self.has_room(widest);
         for (row, length) in rows.zip(lengths) {
             let start = self.at;
             match row? {
-                Row::Of(columns) => {
-                    let place = next % BLOCK;
-                    next += 1;
+                Row::Of(columns, place) => {
                     for column in &columns.columns {
                         let block = blocks.get(column.block)?;
                         if !has_room {
