@@ -339,7 +339,7 @@ pub(crate) fn encodings(py: Python<'_>) -> PyResult<Vec<(&'static str, &'static 
 /// Checks offsets, UTF-8 and dictionary keys before they are stored: Arrow's C interface does not.
 fn check(batch: &RecordBatch) -> Result<()> {
     for (field, column) in batch.schema_ref().fields().iter().zip(batch.columns()) {
-        staffa::validate(&column.to_data()).map_err(|error| {
+        staffa::validate_array(&column.to_data()).map_err(|error| {
             Error::invalid(format!(
                 "column {:?} holds invalid data: {error}",
                 field.name()

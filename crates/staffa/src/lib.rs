@@ -109,7 +109,7 @@ macro_rules! conformance {
         }
     };
 }
-pub use arrow::{arrow_bytes, validate};
+pub use arrow::{arrow_bytes, validate_array};
 use conformance;
 pub use encode::{Access, Profile};
 pub use encodings::edition::Edition;

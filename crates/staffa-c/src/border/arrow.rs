@@ -79,7 +79,7 @@ fn checked_data(array: FFI_ArrowArray, ty: DataType) -> Result<ArrayData, ArrowE
     // length and offsets say. What the buffers hold is checked here.
     let mut data = unsafe { from_ffi_and_data_type(array, ty) }?;
     data.align_buffers();
-    staffa::validate(&data)?;
+    staffa::validate_array(&data)?;
     Ok(data)
 }
 

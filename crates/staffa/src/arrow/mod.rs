@@ -41,7 +41,7 @@ pub(crate) use memory::Dictionaries;
 pub use memory::arrow_bytes;
 pub(crate) use shred::{shred, shred_columns};
 pub(crate) use take::take;
-pub use validate::validate;
+pub use validate::validate_array;
 
 #[cfg(test)]
 mod tests;

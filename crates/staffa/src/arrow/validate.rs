@@ -1,4 +1,4 @@
-//! Arrays of other libraries, checked as Arrow checks them, but strings many at a time.
+//! Arrays of other libraries, checked as Arrow checks them, but `Utf8` and `LargeUtf8` many strings at a time.
 
 use arrow_array::OffsetSizeTrait;
 use arrow_buffer::ScalarBuffer;
@@ -9,8 +9,8 @@ use staffa_kernels::{rising_offsets, text_array};
 /// Checks an array that came over Arrow's C interface: lengths, offsets, UTF-8, keys of dictionaries.
 ///
 /// As `ArrayData::validate_full`, which looks at one string after another and takes up to five times as
-/// long. A [`Writer`](crate::Writer) takes arrays to be valid: those that another library made unsafely
-/// are checked first.
+/// long; an array that is refused is checked by both. A [`Writer`](crate::Writer) takes arrays to be valid:
+/// those that another library made unsafely are checked first.
 ///
 /// # Errors
 /// Those of `validate_full`.
@@ -19,9 +19,9 @@ use staffa_kernels::{rising_offsets, text_array};
 /// ```
 /// # use arrow_array::{Array, StringArray};
 /// let cities = StringArray::from(vec![Some("Oban"), None]);
-/// assert!(staffa::validate(&cities.to_data()).is_ok());
+/// assert!(staffa::validate_array(&cities.to_data()).is_ok());
 /// ```
-pub fn validate(data: &ArrayData) -> Result<(), ArrowError> {
+pub fn validate_array(data: &ArrayData) -> Result<(), ArrowError> {
     if is_valid(data) {
         return Ok(());
     }
@@ -30,12 +30,12 @@ pub fn validate(data: &ArrayData) -> Result<(), ArrowError> {
 }
 
 fn is_valid(data: &ArrayData) -> bool {
-    let is_text = match data.data_type() {
+    let is_sound = match data.data_type() {
         DataType::Utf8 => are_strings::<i32>,
         DataType::LargeUtf8 => are_strings::<i64>,
         _ => |data: &ArrayData| data.validate_data().is_ok(),
     };
-    is_text(data) && data.child_data().iter().all(is_valid)
+    is_sound(data) && data.child_data().iter().all(is_valid)
 }
 
 fn are_strings<O: OffsetSizeTrait>(data: &ArrayData) -> bool {
@@ -49,6 +49,13 @@ fn are_strings<O: OffsetSizeTrait>(data: &ArrayData) -> bool {
         return false;
     };
     let offsets = ScalarBuffer::<O>::new(offsets.clone(), data.offset(), data.len() + 1);
+    // Empty strings alone may stand inside a character.
+    let first = offsets
+        .first()
+        .and_then(|first| bytes.get(first.as_usize()));
+    if first.is_some_and(|byte| (0x80..0xc0).contains(byte)) {
+        return false;
+    }
     rising_offsets(offsets, bytes.len())
         .is_ok_and(|offsets| text_array(&offsets, bytes, None).is_some())
 }
@@ -79,7 +86,7 @@ mod tests {
                 for end in start..=array.len() {
                     let data = array.slice(start, end - start).to_data();
                     assert!(is_valid(&data), "{start}..{end} of {:?}", array.data_type());
-                    validate(&data).unwrap();
+                    validate_array(&data).unwrap();
                 }
             }
         }

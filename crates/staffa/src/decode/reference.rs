@@ -142,7 +142,7 @@ impl<T: Decodable> AlignedStream<'_, T> {
                     .get_mut(..places.len())
                     .ok_or_else(|| other_len(self.rows, places.len()))?;
                 decoder.take(&places, cx, found)?;
-                if places.len() < rows.len() {
+                if places.len() < out.len() {
                     expand(out, places.len(), &rows.of(present))?;
                 }
             }

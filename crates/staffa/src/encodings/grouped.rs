@@ -351,15 +351,16 @@ impl<T: Integer> Decoder<T> for Entries<'_, T> {
         })
     }
 
+    /// A group past the entries does not pass, as a code of a dictionary.
     fn filter(&self, test: &WordTest<T>, cx: &mut Scratch) -> Result<Bitmap> {
         let above_0 = WordTest::Range(Range::between(1, u32::MAX));
         let others = self.numbers.as_ref().map(|all| all.filter(&above_0, cx));
-        let others = others
-            .transpose()?
-            .map_or_else(Vec::new, |others| others.positions());
-        if !are_few(others.len(), self.len) {
+        let others = others.transpose()?;
+        let count = others.as_ref().map_or(0, Bitmap::count_ones);
+        if !are_few(count, self.len) {
             return filter_vectors(self, test, cx);
         }
+        let others = others.map_or_else(Vec::new, |others| others.positions());
         let firsts = test.of_values(self.firsts()?);
         let mut found = filter_codes(self.groups.as_ref(), &firsts, cx)?;
         let mut entries = vec![T::ZERO; others.len()];

@@ -5,7 +5,7 @@ use super::block::{BLOCK, Block, DIGITS, SIXTEEN};
 use super::template::{Radix, Step, Template};
 
 /// Digits that are kept for a first field of any length where slots join it: with more, no row is printed by tiles.
-const FIRST: u8 = 4;
+pub(super) const FIRST: u8 = 4;
 
 /// What the digits of a number are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

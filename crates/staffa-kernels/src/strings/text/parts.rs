@@ -3,11 +3,13 @@
 //!
 //!   number = (part * span + part) * span + part
 
+use super::block::DIGITS;
+use super::numbers::FIRST;
 use super::template::{Radix, Step, Template};
 
-/// Digits of a part, and of those behind a first field of any length: three more are left for that.
-const MOST_DIGITS: u8 = 16;
-const MOST_BEHIND: u8 = 12;
+/// Digits of a part, and of its fields behind a first one of any length: four are left for that.
+const MOST_DIGITS: u8 = DIGITS as u8;
+const MOST_BEHIND: u8 = MOST_DIGITS - FIRST;
 
 /// How the numbers of the slots of some templates come apart.
 #[derive(Clone, Debug, Default)]
@@ -17,9 +19,13 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Templates whose slots are the parts of those of others; `None` where no slot has several parts, or templates
-    /// disagree about one.
+    /// Templates whose slots are the parts of those of others; `None` where no slot has several parts, templates
+    /// disagree about one, there is a word, or a part has 2^64 numbers or more.
     pub(super) fn of(templates: &[Template]) -> Option<(Vec<Template>, Self)> {
+        let mut steps = templates.iter().flat_map(|template| &template.steps);
+        if steps.any(|step| matches!(step, Step::Word(_))) {
+            return None;
+        }
         let mut spans: Vec<Vec<u64>> = Vec::new();
         let mut apart = templates.to_vec();
         for template in &mut apart {
@@ -68,8 +74,8 @@ fn take(span: Radix, numbers: &mut [u64]) -> Vec<u64> {
     last.collect()
 }
 
-/// Makes the parts of a template's slots slots of their own; returns, for each slot, the numbers that each part but the
-/// first has. `None` where these are too many, or a field has no digits.
+/// Makes the parts of a template's slots slots of their own, whose first fields have no radix; returns, for each slot,
+/// how many numbers each part but the first has. `None` where there are 2^64 or more.
 fn split(template: &mut Template) -> Option<Vec<Vec<u64>>> {
     let steps: Vec<Step> = template
         .steps
@@ -83,10 +89,7 @@ fn split(template: &mut Template) -> Option<Vec<Vec<u64>>> {
         let mut digits = 0u8;
         for field in begin..end {
             let step = steps.get(field)?;
-            let own = match step {
-                Step::Word(_) => return None,
-                step => step.digits(),
-            };
+            let own = step.digits();
             let others = own.map_or(MOST_DIGITS, |own| digits.saturating_add(own));
             let is_variable = steps.get(first)?.digits().is_none();
             let most = if is_variable {

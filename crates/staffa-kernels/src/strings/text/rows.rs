@@ -90,10 +90,13 @@ impl Text {
         if rows.codes.len() < FEW || rows.codes.len() != places {
             return None;
         }
-        let short = self.short.get_or_init(|| Short::new(template)).as_ref()?;
         // To the end, so that the loop vectorises.
         let others = rows.codes.iter().fold(0, |bits, code| bits | (code ^ 1));
-        (others == 0).then_some((template, short))
+        if others != 0 {
+            return None;
+        }
+        let short = self.short.get_or_init(|| Short::new(template)).as_ref();
+        short.map(|short| (template, short))
     }
 
     /// Prints the rows one after another to the start of `out`, and their bytes to `lengths`;

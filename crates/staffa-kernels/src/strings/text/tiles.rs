@@ -96,8 +96,9 @@ impl Tiles {
                         if code == 0 {
                             return others.next().map(Row::Other);
                         }
+                        let place = next % BLOCK;
                         next += 1;
-                        Some(Row::Of(self.template(code)?, (next - 1) % BLOCK))
+                        Some(Row::Of(self.template(code)?, place))
                     };
                     let rows = codes.iter().map(|code| row(*code));
                     output.rows(self.widest, rows, &blocks, lengths)

@@ -10,8 +10,8 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use staffa_kernels::VECTOR;
 
 use crate::decode::{
-    AnyDecoder, Appended, Block, Budget, Decodable, Decoder, ReferenceStream, Scratch, Selection,
-    StreamOf, decode_all_strings, take_bytes, take_words,
+    AnyDecoder, Appended, Block, Budget, Decodable, Decoder, Integer, Range, ReferenceStream,
+    Scratch, Selection, StreamOf, WordSet, WordTest, decode_all_strings, take_bytes, take_words,
 };
 use crate::encode::{Chooser, Encoding, Profile};
 use crate::encodings::{POOL, opener};
@@ -19,8 +19,9 @@ use crate::error::Result;
 use crate::format::block::{self, Parts};
 use crate::format::{Cursor, Node, NodeRef};
 use crate::limits::Limits;
+use crate::predicate::Compare;
 use crate::values::{
-    Kind, OwnedValues, Physical, PhysicalType, StringsBuf, Values, for_words, vector_len,
+    Kind, OwnedValues, Physical, PhysicalType, StringsBuf, Values, for_ints, for_words, vector_len,
 };
 
 mod aggregate;
@@ -232,10 +233,40 @@ fn same(encoding: &dyn Encoding, bytes: &[u8], values: Values<'_>) -> Result<boo
             let all = decode_all_strings(d.as_ref(), &mut Budget::new(u64::MAX), "all")?;
             Ok(all.contents() == v.contents() && all.len() == v.len())
         }
-        (decoder, values) => for_words!(values.physical_type(), T => {
-            words(T::peek(decoder).unwrap(), T::slice(values).unwrap())
-        }, _ => Ok(false)),
+        (decoder, values) => {
+            let same = for_words!(values.physical_type(), T => {
+                words(T::peek(decoder).unwrap(), T::slice(values).unwrap())?
+            }, _ => false);
+            Ok(same && filters(decoder, values)?)
+        }
     }
+}
+
+/// Whether filters of words give what a comparison of the values does: of values that are there, and of some that are
+/// not.
+fn filters(decoder: &AnyDecoder<'_>, values: Values<'_>) -> Result<bool> {
+    fn agree<T: Integer>(decoder: &dyn Decoder<T>, expected: &[T]) -> Result<bool> {
+        let at = |i: usize| expected.get(i).copied().unwrap_or(T::ZERO);
+        let (first, middle) = (at(0), at(expected.len() / 2));
+        let set = [first, middle, first.wrapping_add(T::from_u64(1))];
+        let range = |op, word| WordTest::Range(Range::of(op, word, Kind::Unsigned));
+        let passes = |test: &WordTest<T>| -> Result<bool> {
+            let found = decoder.filter(test, &mut Scratch::default())?;
+            Ok(found == test.of_values(expected))
+        };
+        Ok(passes(&range(Compare::Eq, middle))?
+            && passes(&range(Compare::NotEq, first))?
+            && passes(&range(Compare::LtEq, middle))?
+            && passes(&range(Compare::Gt, first))?
+            && passes(&WordTest::Set(WordSet::of(
+                set.into_iter(),
+                Kind::Unsigned,
+                true,
+            )))?)
+    }
+    for_ints!(values.physical_type(), T => {
+        agree(T::peek(decoder).unwrap(), T::slice(values).unwrap())
+    }, _ => Ok(true))
 }
 
 /// Rows of `len` as a selection by bits.
