@@ -119,7 +119,20 @@ def _needs_rebasing(data_type: pa.DataType) -> bool:
     )
 
 
-def rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
+def exportable(batch: pa.RecordBatch, *, nested: bool = True) -> pa.RecordBatch:
+    """The batch as Arrow's C interface can hand it on; an error where its buffers are shorter than its offsets say.
+
+    The interface does not tell the length of a buffer, so that the extension module cannot see that. `nested`: whether
+    a column may be.
+    """
+    try:
+        batch.validate()
+        return _rebased(batch) if nested else batch
+    except pa.ArrowException as error:
+        raise InvalidArgumentError(f"the input holds invalid data: {error}") from error
+
+
+def _rebased(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch without offsets in columns where the import would apply them twice."""
     copied = [_needs_rebasing(data_type) for data_type in batch.schema.types]
     if not any(copied):

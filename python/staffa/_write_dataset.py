@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._arguments import column_names, whole_number
-from staffa._input import Batches, as_batches, rebased
+from staffa._input import Batches, as_batches, exportable
 from staffa._options import WriteOptions, checked, metadata_pairs
 from staffa._source import is_url, local_path
 from staffa._unify import unify
@@ -173,7 +173,7 @@ def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatchReader
         if group and (rows >= _GROUPED_ROWS or not batch.schema.equals(group[0].schema)):
             yield pa.RecordBatchReader.from_batches(group[0].schema, group)
             group, rows = [], 0
-        group.append(rebased(batch))
+        group.append(exportable(batch))
         rows += batch.num_rows
     if group:
         yield pa.RecordBatchReader.from_batches(group[0].schema, group)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._input import as_batches, check_names, rebased
+from staffa._input import as_batches, check_names, exportable
 from staffa._options import WriteOptions, checked, metadata_pairs
 from staffa._source import local_path
 from staffa.errors import InvalidArgumentError
@@ -134,7 +134,7 @@ class Writer:
             if group and (rows >= _GROUP_ROWS or not batch.schema.equals(group[0].schema)):
                 self._write_group(group)
                 group, rows = [], 0
-            group.append(rebased(batch) if self._may_need_rebasing else batch)
+            group.append(exportable(batch, nested=self._may_need_rebasing))
             rows += max(batch.num_rows, _LEAST_ROWS)
         self._write_group(group)
 

@@ -242,12 +242,43 @@ def test_text_that_is_none_is_refused(kind: pa.DataType, nested: bool, path: Pat
             table.validate(full=True)
         except pa.ArrowInvalid:
             refused += 1
-            with pytest.raises(InvalidArgumentError, match='column "s" holds invalid data'):
+            with pytest.raises(InvalidArgumentError, match='(column "s"|the input) holds invalid data'):
                 staffa.write_table(table, path)
         else:
             staffa.write_table(table, path)
             assert staffa.read_table(path).equals(table)
     assert refused > 50
+
+
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("beyond", [5, 60, 100_000_000])
+@pytest.mark.parametrize("kind", [pa.binary(), pa.string()], ids=str)
+def test_offsets_behind_the_bytes_are_refused(kind: pa.DataType, beyond: int, nested: bool, path: Path) -> None:
+    """Of a file of Arrow, which pyarrow reads without a check of offsets."""
+    strings = pa.array(["Oban"] * 40, kind)
+    table = pa.table({"s": pa.StructArray.from_arrays([strings], ["p"]) if nested else strings})
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    data = bytearray(sink.getvalue().to_pybytes())
+    offsets = np.arange(0, 164, 4, dtype=np.int32)
+    last = data.find(offsets.tobytes()) + offsets.nbytes - 4
+    data[last : last + 4] = np.int32(160 + beyond).tobytes()
+    damaged = pa.ipc.open_file(pa.py_buffer(bytes(data))).read_all()
+    with pytest.raises(InvalidArgumentError, match="the input holds invalid data"):
+        staffa.write_table(damaged, path)
+    with pytest.raises(InvalidArgumentError, match="the input holds invalid data"):
+        staffa.write_dataset(damaged, path.parent / "folder")
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(("offset", "cut"), [(-5, slice(2, 4)), (1 << 20, slice(2, 4)), (100, slice(1, 2))])
+def test_offsets_of_slices_are_refused(offset: int, cut: slice, path: Path) -> None:
+    offsets = np.array([0, 1, offset, 3, 4], np.int32)
+    strings = pa.Array.from_buffers(pa.string(), 4, [None, pa.py_buffer(offsets), pa.py_buffer(b"abcd")])
+    column = pa.StructArray.from_arrays([pa.StructArray.from_arrays([strings], ["q"])], ["p"])[cut]
+    with pytest.raises(InvalidArgumentError, match="invalid data"):
+        staffa.write_table(pa.table({"s": column}), path)
 
 
 @pytest.mark.parametrize("there", [False, True])
