@@ -242,7 +242,7 @@ def test_text_that_is_none_is_refused(kind: pa.DataType, nested: bool, path: Pat
             table.validate(full=True)
         except pa.ArrowInvalid:
             refused += 1
-            with pytest.raises(InvalidArgumentError, match='(column "s"|the input) holds invalid data'):
+            with pytest.raises(InvalidArgumentError, match=r'(column "s"|the input) holds invalid data'):
                 staffa.write_table(table, path)
         else:
             staffa.write_table(table, path)
