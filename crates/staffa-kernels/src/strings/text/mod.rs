@@ -9,6 +9,7 @@ mod block;
 mod columns;
 mod digits;
 mod numbers;
+mod output;
 mod parts;
 mod print;
 mod rows;
