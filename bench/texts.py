@@ -37,12 +37,19 @@ def texts(rows: int) -> dict[str, list[str]]:
     days = np.datetime64("2015-01-01") + numbers.integers(0, 4000, rows).astype("timedelta64[D]")
     seconds = np.datetime64("2015-01-01T00:00:00") + numbers.integers(0, 3 * 10**8, rows).astype("timedelta64[s]")
     octets = numbers.integers(0, 256, (rows, 4))
+    moments = np.datetime64("2020-01-01T00:00:00.000") + numbers.integers(0, 10**11, rows).astype("timedelta64[ms]")
+    parts = numbers.integers(0, [30, 30, 100], (rows, 3))
+    places = numbers.uniform([-90, -180], [90, 180], (rows, 2))
     name = ("".join(plain.choices(string.ascii_lowercase, k=plain.randint(5, 14))) for _ in range(rows))
     return {
         "numbers": [str(number) for number in numbers.integers(0, 10**7, rows)],
         "amounts": [f"{cents / 100:.2f}" for cents in numbers.integers(0, 10**7, rows)],
         "dates": [str(day) for day in days],
         "times": [str(second).replace("T", " ") for second in seconds],
+        "times with milliseconds": [str(moment) for moment in moments],
+        "versions": [".".join(map(str, version)) for version in parts],
+        "pairs of coordinates": [f"{latitude:.5f},{longitude:.5f}" for latitude, longitude in places],
+        "decimals": [repr(round(float(value), 4)) for value in numbers.normal(0, 100, rows)],
         "IPv4 addresses": [".".join(map(str, address)) for address in octets],
         "UUIDs": [str(uuid.UUID(int=plain.getrandbits(128))) for _ in range(rows)],
         "identifiers": ["".join(plain.choices(string.ascii_letters + string.digits, k=16)) for _ in range(rows)],
