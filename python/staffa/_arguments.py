@@ -56,6 +56,16 @@ def column_names(columns: Any, argument: str = "columns") -> list[str] | None:
     return names
 
 
+def check_known(names: Iterable[str], known: list[str], what: str = "") -> None:
+    """Refuses the name of a column that is not among those known; the message begins with `what`."""
+    there = set(known)
+    for name in names:
+        if name not in there:
+            raise InvalidArgumentError(
+                f"{what}unknown column {name!r}; there are {', '.join(map(repr, known[:20])) or 'none'}"
+            )
+
+
 def one_filter(filter: Any, filters: Any) -> Any:
     """The filter, by either of its two names; `filters` is that of pyarrow and pandas."""
     if filter is not None and filters is not None:

@@ -7,6 +7,8 @@ for the remaining rows, batch by batch.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -50,13 +52,12 @@ def bind(expression: Any, file: _staffa.File, columns: list[str] | None) -> tupl
     Returns the predicate that the library evaluates, and the filter that pyarrow applies after it, or None if the
     library evaluates the whole expression. `columns` are the columns to read.
     """
-    if isinstance(expression, (str, list, tuple)):
-        expression = as_expression(expression, file.empty().flattened().to_pyarrow().schema)
-    check_expression("filter", expression)
-    # Only with the columns that it may need: every other column costs time.
-    text = text_of(expression)
-    comparable, pushed, whole = _Translation(expression, text, file).result()
-    return pushed, None if whole else Filter(expression, comparable, pushed, file.names, columns)
+    if isinstance(expression, (list, tuple)):
+        expression = _made(expression, "\n".join(_paths(expression)), file)
+    if not isinstance(expression, str):
+        check_expression("filter", expression)
+    bound = _Translation(expression, file).result()
+    return bound.pushed, None if bound.whole else Filter(bound, file.names, columns)
 
 
 class Filter:
@@ -65,23 +66,17 @@ class Filter:
     The extension module filters the rows, because pyarrow cannot filter views and run-ends.
     """
 
-    def __init__(
-        self,
-        expression: Any,
-        comparable: pa.Schema,
-        pushed: Predicate | None,
-        names: list[str],
-        columns: list[str] | None,
-    ) -> None:
-        """Binds the expression to the schema `comparable`; `pushed` is the predicate that the library evaluates."""
+    def __init__(self, bound: _Bound, names: list[str], columns: list[str] | None) -> None:
+        """Of a file with columns of these names, of which `columns` are wanted."""
         wanted = names if columns is None else columns
         self.num_wanted = len(wanted)
-        self.pushed = pushed
+        self.pushed = bound.pushed
         #: The columns to read: the wanted ones, then those that only the filter needs.
-        self.columns = [*wanted, *(name for name in comparable.names if name not in wanted)]
-        self._positions = [self.columns.index(name) for name in comparable.names]
-        self._comparable = comparable
-        self._condition = Condition(expression, comparable, names)
+        self.columns = [*wanted, *(name for name in bound.comparable.names if name not in wanted)]
+        places = {name: place for place, name in enumerate(self.columns)}
+        self._positions = [places[name] for name in bound.comparable.names]
+        self._comparable = bound.comparable
+        self._condition = Condition(bound.expression, bound.comparable, names)
         self._condition.check()
 
     def apply(self, batch: _staffa.Batch) -> pa.RecordBatch:
@@ -94,15 +89,31 @@ class Filter:
         return batch.filter(keep, self.num_wanted).to_pyarrow()
 
 
-class _Translation:
-    """An expression to translate for the columns of a file: the key of a cache.
+@dataclass(frozen=True)
+class _Bound:
+    """An expression, translated for the columns of a file."""
 
-    A translation takes as long as a scan of a small file: the expression is pickled, and the pickle read.
+    expression: Any
+    #: The columns that it may need, as pyarrow compares them.
+    comparable: pa.Schema
+    #: The predicate that the library evaluates.
+    pushed: Predicate | None
+    #: Whether that is the whole expression.
+    whole: bool
+
+
+class _Translation:
+    """A filter, an expression or text, to translate for the columns of a file: the key of a cache.
+
+    A translation takes as long as a scan of a small file: the expression is pickled, and the pickle read. It is bound to
+    the columns that it may need alone: every other column costs time.
     """
 
-    def __init__(self, expression: Any, text: str, file: _staffa.File) -> None:
-        self._expression = expression
-        self._key = (text, file.described(searched(text)))
+    def __init__(self, filter: Any, file: _staffa.File) -> None:
+        self._filter = filter
+        self._is_text = isinstance(filter, str)
+        text = _with_names(filter) if self._is_text else text_of(filter)
+        self._key = (self._is_text, text, file.described(text if self._is_text else searched(text)))
         #: Until it is translated: the cache keeps no file open.
         self._file: _staffa.File | None = file
 
@@ -113,26 +124,55 @@ class _Translation:
         if not isinstance(other, _Translation):
             return NotImplemented
         # Expressions with the same text may differ in the type of a literal.
-        return self._key == other._key and bool(self._expression.equals(other._expression))
+        return self._key == other._key and (self._is_text or bool(self._filter.equals(other._filter)))
 
-    def result(self) -> tuple[pa.Schema, Predicate | None, bool]:
-        """The schema that pyarrow compares, the predicate for the library, and whether that is the whole expression."""
+    def result(self) -> _Bound:
+        """The expression, and what the library evaluates of it."""
         # Expressions with long lists are not cached.
-        return _translated(self) if len(self._key[0]) < _LONG_TEXT else _translated.__wrapped__(self)
+        return _translated(self) if len(self._key[1]) < _LONG_TEXT else _translated.__wrapped__(self)
 
 
 _LONG_TEXT = 10_000
 
 
 @functools.lru_cache(maxsize=64)
-def _translated(translation: _Translation) -> tuple[pa.Schema, Predicate | None, bool]:
+def _translated(translation: _Translation) -> _Bound:
     file, translation._file = translation._file, None
     if file is None:
         raise InternalError("an expression is translated twice")
-    columns = file.empty(searched(translation._key[0]))
+    _, text, _ = translation._key
+    expression = translation._filter
+    if translation._is_text:
+        expression = _made(expression, text, file)
+        text = text_of(expression)
+    columns = file.empty(searched(text))
     stored = columns.to_pyarrow().schema
     comparable = columns.comparable(list(range(len(stored)))).to_pyarrow().schema
-    return comparable, *translate(translation._expression, comparable, set(comparable.names))
+    return _Bound(expression, comparable, *translate(expression, comparable, set(comparable.names)))
+
+
+def _made(filter: Any, text: str, file: _staffa.File) -> Any:
+    """The expression of text or of lists, for the columns of a file whose names occur in `text`."""
+    try:
+        return as_expression(filter, file.empty(text).flattened().to_pyarrow().schema)
+    except InvalidArgumentError:
+        # The message lists all columns.
+        return as_expression(filter, file.empty().flattened().to_pyarrow().schema)
+
+
+def _with_names(text: str) -> str:
+    """The text of a filter, and again with a quote for each doubled one, as names have them."""
+    return text if '""' not in text else text + "\n" + text.replace('""', '"')
+
+
+def _paths(filter: Any) -> Iterator[str]:
+    """The first of each condition in nested lists: the path of a column."""
+    if isinstance(filter, list):
+        for part in filter:
+            yield from _paths(part)
+    elif isinstance(filter, tuple) and filter and isinstance(filter[0], str):
+        # No name has half of a pair of surrogates.
+        yield _with_names(filter[0].encode(errors="ignore").decode())
 
 
 def check_expression(argument: str, expression: Any) -> None:

@@ -7,6 +7,7 @@ disjunction of them. A field of a struct stands behind a point: `address.city = 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from collections.abc import Iterable
@@ -127,6 +128,12 @@ class _Columns:
         """The type of a column, or of a field of a struct behind a point, and its expression."""
         import pyarrow.compute as pc
 
+        # Of many columns, listing all takes longer than a scan of one.
+        whole = -1
+        with contextlib.suppress(UnicodeEncodeError):
+            whole = self._schema.get_field_index(path)
+        if whole >= 0:
+            return self._schema.field(whole).type, pc.field(path)
         names: list[str] = []
         fields, rest = list(self._schema), path
         while True:

@@ -64,6 +64,10 @@ class OpenFragment:
         return self._file.empty().flattened().to_pyarrow().schema
 
     @cached_property
+    def _names(self) -> set[str]:
+        return set(self.schema.names)
+
+    @cached_property
     def _flattened(self) -> set[str]:
         """The columns that flattening changes, views aside."""
         pairs = zip(pa.schema(self._file), self.schema, strict=True)
@@ -142,7 +146,7 @@ class OpenFragment:
             return self._scan_plan(projection.part(projection.columns), keys, None, True)
         everything = projection.part(projection.all_columns)
         constants = projection.constants(keys)
-        missing = [field for field in everything if field.name not in self.schema.names]
+        missing = [field for field in everything if field.name not in self._names]
         constants = {field.name: pa.scalar(None, field.type) for field in missing} | constants
         known = {name for name, constant in constants.items() if comparable(constant)}
         same = {field.name for field in everything if field.name not in constants and self._has(field)}
@@ -154,8 +158,7 @@ class OpenFragment:
         return self._scan_plan(wanted, keys, None if rest is True else rest, whole)
 
     def _scan_plan(self, schema: pa.Schema, keys: Keys, pushed: Predicate | None, whole: bool) -> _ScanPlan:
-        own = set(self.schema.names)
-        stored = [name for name in schema.names if name in own and name not in keys]
+        stored = [name for name in schema.names if name in self._names and name not in keys]
         return _ScanPlan(schema, stored, pushed, whole)
 
     def _has(self, field: pa.Field) -> bool:
@@ -198,7 +201,7 @@ class OpenFragment:
     def _column(self, batch: pa.RecordBatch, field: pa.Field, keys: Keys, rows: int) -> pa.Array:
         if field.name in keys:
             return pa.repeat(keys[field.name], rows)
-        if field.name not in batch.schema.names:
+        if batch.schema.get_field_index(field.name) < 0:
             return pa.nulls(rows, field.type)
         column = batch.column(field.name)
         if column.type in (field.type, _view_type(field.type)):

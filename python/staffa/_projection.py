@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from staffa._arguments import column_names
+from staffa._arguments import check_known, column_names
 from staffa._evaluate import evaluate, needed, no_rows
 from staffa._filter import Condition, check_expression
 from staffa._filters import as_expression
@@ -21,6 +21,7 @@ class Projection:
 
     def __init__(self, schema: pa.Schema, columns: Any, filter: Any) -> None:
         self._full = schema
+        self._known = set(schema.names)
         self._expressions: dict[str, Any] | None = None
         if isinstance(columns, Mapping):
             self._expressions = dict(columns)
@@ -30,11 +31,7 @@ class Projection:
         else:
             names = column_names(columns)
             self._selected = schema.names if names is None else names
-        for name in self._selected:
-            if name not in schema.names:
-                raise InvalidArgumentError(
-                    f"unknown column {name!r}; there are {', '.join(map(repr, schema.names[:20])) or 'none'}"
-                )
+        check_known(self._selected, schema.names)
         #: The columns to read if the library evaluates the whole filter.
         self.columns = list(dict.fromkeys(self._selected))
         self.filtered = filter is not None
@@ -83,7 +80,7 @@ class Projection:
 
     def constants(self, keys: Mapping[str, pa.Scalar]) -> dict[str, pa.Scalar]:
         """The partition keys, in the types of the dataset."""
-        return {name: _as(key, self._full.field(name)) for name, key in keys.items() if name in self._full.names}
+        return {name: _as(key, self._full.field(name)) for name, key in keys.items() if name in self._known}
 
     def excludes(self, keys: Mapping[str, pa.Scalar]) -> bool:
         """Whether no row of a file with these partition keys can match."""

@@ -74,7 +74,7 @@ class Scannable:
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
         """The number of rows that match the filter; without a filter nothing is read."""
-        return self._scan("count_rows", filter=filter, **options).count_rows()
+        return self._scan("count_rows", columns=[], filter=filter, **options).count_rows()
 
 
 class Scanner(Lookalike, like=ds.Scanner):

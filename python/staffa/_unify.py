@@ -35,6 +35,8 @@ def unify(
         if schema not in distinct:
             names.append(path)
             distinct.append(schema)
+    if len(distinct) == 1:
+        return distinct[0]
     found = _staffa.unify(distinct)
     if isinstance(found, _staffa.Batch):
         return found.to_pyarrow().schema

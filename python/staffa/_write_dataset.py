@@ -14,7 +14,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._arguments import column_names, whole_number
+from staffa._arguments import check_known, column_names, whole_number
 from staffa._input import Batches, as_batches, exportable
 from staffa._options import WriteOptions, checked, metadata_pairs
 from staffa._source import is_url, local_path
@@ -203,10 +203,8 @@ def _is_text(data_type: pa.DataType) -> bool:
 def key_columns(schema: pa.Schema, partition_by: Any) -> list[str]:
     """The partition columns, each once; an unknown one or one of another type is an error."""
     keys = column_names(partition_by, "partition_by") or []
+    check_known(keys, schema.names, "partition_by: ")
     for name in keys:
-        if name not in schema.names:
-            known = ", ".join(map(repr, schema.names[:20])) or "none"
-            raise InvalidArgumentError(f"partition_by: unknown column {name!r}; there are {known}")
         data_type = schema.field(name).type
         if pa.types.is_dictionary(data_type):
             data_type = data_type.value_type

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from staffa._arguments import check_known
 from staffa._dataset import Dataset, dataset
 from staffa._extras import require
 from staffa._spark_types import as_expression, spark_schema
@@ -129,11 +130,7 @@ class StaffaDataSource(_DataSource):  # type: ignore[misc]
 
     def _columns(self, schema: pa.Schema) -> list[str]:
         wanted = _names(self._given.get("columns", "")) or schema.names
-        for name in wanted:
-            if name not in schema.names:
-                raise InvalidArgumentError(
-                    f"unknown column {name!r}; there are {', '.join(map(repr, schema.names[:20]))}"
-                )
+        check_known(wanted, schema.names)
         return wanted
 
     def _paths(self) -> list[str]:

@@ -292,3 +292,41 @@ def test_filters_is_another_name_everywhere(path: Path) -> None:
     for both in (file.head, dataset.count_rows, file.to_table):
         with pytest.raises(staffa.InvalidArgumentError, match="two names of one argument"):
             both(filter="i = 1", filters=rows)
+
+
+ODD_NAMES = ['a"b', '"', "a.b", "a", "ab", "\u00e4 b", "not", ""]
+
+
+@pytest.mark.parametrize("name", [name for name in ODD_NAMES if name])
+def test_text_names_columns_of_any_name(name: str, stored: Callable[..., staffa.File]) -> None:
+    file = stored(pa.table({other: [1, 2, 3 if other == name else 0] for other in ODD_NAMES}))
+    quoted = '"' + name.replace('"', '""') + '"'
+    for filter in (f"{quoted} = 3", [(quoted, "=", 3)], [(name, "=", 3)] if '"' not in name else [(quoted, "=", 3)]):
+        assert file.to_table(filter=filter).column(name).to_pylist() == [3], filter
+
+
+def test_text_is_bound_to_the_columns_of_each_file(tmp_path: Path) -> None:
+    """One text for files whose column has other types, and for one that lacks it."""
+    columns: dict[str, list[Any]] = {
+        "int": [1, 2],
+        "text": ["1", "2"],
+        "day": [dt.date(2024, 1, 1), dt.date(2024, 1, 2)],
+    }
+    for name, values in columns.items():
+        staffa.write_table(pa.table({"c": values, "other": [1, 2]}), tmp_path / name)
+    staffa.write_table(pa.table({"other": [1]}), tmp_path / "none")
+    filters = {"int": "c = 2", "text": "c = '2'", "day": "c = '2024-01-02'"}
+    for _ in range(2):
+        for name, filter in filters.items():
+            assert staffa.open(tmp_path / name).to_table(filter=filter).to_pylist() == [
+                {"c": columns[name][1], "other": 2}
+            ]
+            with pytest.raises(staffa.InvalidArgumentError, match="unknown column 'c'; there are 'other'"):
+                staffa.open(tmp_path / "none").to_table(filter=filter)
+        with pytest.raises(staffa.InvalidArgumentError, match="column 'c' of type string cannot be compared with 2"):
+            staffa.open(tmp_path / "text").to_table(filter=filters["int"])
+
+
+def test_half_of_a_pair_of_surrogates_names_no_column(stored: Callable[..., staffa.File]) -> None:
+    with pytest.raises(staffa.InvalidArgumentError, match="unknown column"):
+        stored(pa.table({"a": [1]})).to_table(filter=[("a\ud800", "=", 1)])

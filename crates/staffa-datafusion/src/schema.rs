@@ -1,6 +1,6 @@
 //! The schema of a file as DataFusion reads it, and one schema for many files.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -51,16 +51,21 @@ pub(crate) fn unified(schemas: &[(Path, SchemaRef)]) -> Result<SchemaRef> {
     for field in schema.fields() {
         columns.push((first, field.as_ref().clone()));
     }
+    let names = schema.fields().iter().map(|field| field.name().as_str());
+    let mut places: HashMap<&str, usize> = names.zip(0..).collect();
     for (location, schema) in rest {
+        let own: HashSet<&String> = schema.fields().iter().map(|field| field.name()).collect();
         for (_, column) in &mut columns {
-            let missing = schema.field_with_name(column.name()).is_err();
+            let missing = !own.contains(column.name());
             column.set_nullable(column.is_nullable() || missing);
         }
         for field in schema.fields() {
-            let known = columns.iter_mut().find(|(_, c)| c.name() == field.name());
-            match known {
-                Some((from, column)) => *column = merged(from, column, location, field)?,
-                None => columns.push((location, field.as_ref().clone().with_nullable(true))),
+            let place = places.get(field.name().as_str());
+            if let Some((from, column)) = place.and_then(|place| columns.get_mut(*place)) {
+                *column = merged(from, column, location, field)?;
+            } else {
+                places.insert(field.name(), columns.len());
+                columns.push((location, field.as_ref().clone().with_nullable(true)));
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::compute::SortOptions;
-use datafusion::arrow::datatypes::{DataType, Schema};
+use datafusion::arrow::datatypes::{DataType, FieldRef, Schema};
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
 use datafusion::physical_expr::expressions::Column;
@@ -24,8 +24,11 @@ pub(crate) fn statistics(file: &File, table: &Schema) -> Result<Statistics> {
         .collect();
     let mut all = Statistics::new_unknown(table);
     all.num_rows = Precision::Exact(rows);
+    let stored = file.schema().fields().iter();
+    let stored: HashMap<&str, &FieldRef> =
+        stored.map(|field| (field.name().as_str(), field)).collect();
     for (field, column) in table.fields().iter().zip(&mut all.column_statistics) {
-        let Ok(stored) = file.schema().field_with_name(field.name()) else {
+        let Some(stored) = stored.get(field.name().as_str()) else {
             continue;
         };
         let suits =

@@ -1,6 +1,7 @@
 //! Columns that are constant within a file: the keys in the names of its folders, as Hive has them, and its own
 //! name.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::{
@@ -41,8 +42,9 @@ impl Constants {
         all: &Schema,
         stored: &Schema,
     ) -> std::result::Result<RecordBatch, ArrowError> {
+        let stored: HashSet<&String> = stored.fields().iter().map(|field| field.name()).collect();
         let lacks = |field: &&Arc<Field>| {
-            self.get(field.name()).is_none() && stored.column_with_name(field.name()).is_none()
+            self.get(field.name()).is_none() && !stored.contains(field.name())
         };
         let missing = all.fields().iter().filter(lacks);
         let missing =

@@ -1,5 +1,6 @@
 //! A scan: its parts, which DuckDB's threads take one by one, and the batches of a thread.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::{ArrayRef, RecordBatch, new_null_array};
@@ -80,10 +81,11 @@ impl FileScan {
     ) -> Option<Self> {
         let stored = source.file.schema();
         let (mut names, mut sources) = (Vec::new(), Vec::new());
+        let own: HashSet<&String> = stored.fields().iter().map(|field| field.name()).collect();
         for field in schema.fields() {
             sources.push(if let Some(constant) = source.constants.get(field.name()) {
                 Source::Constant(constant.clone())
-            } else if stored.column_with_name(field.name()).is_some() {
+            } else if own.contains(field.name()) {
                 names.push(field.name().clone());
                 Source::Stored(names.len() - 1)
             } else {

@@ -1,6 +1,7 @@
 //! One file in the columns of its table: keys and columns that it lacks are constants, narrower types are
 //! widened.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
@@ -42,10 +43,11 @@ impl Fit {
     /// A file with these columns of its own. `keys` are those of its folders, one row.
     pub fn new(table: SchemaRef, own: SchemaRef, keys: &RecordBatch) -> Result<Self> {
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
+        let stored: HashSet<&String> = own.fields().iter().map(|field| field.name()).collect();
         for field in table.fields() {
             if let Some(key) = keys.column_by_name(field.name()) {
                 columns.push(key.clone());
-            } else if own.column_with_name(field.name()).is_none() {
+            } else if !stored.contains(field.name()) {
                 columns.push(new_null_array(field.data_type(), 1));
             } else {
                 continue;

@@ -1,5 +1,6 @@
 //! One schema for several files: the union of their columns, in the order of the first.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_schema::{Field, FieldRef, Schema};
@@ -54,6 +55,8 @@ pub fn unify(files: &[(String, Arc<Schema>)]) -> Result<Schema, Conflict> {
         file: usize,
     }
     let mut columns: Vec<Column> = Vec::new();
+    // By name, the first column of it.
+    let mut places: HashMap<&str, usize> = HashMap::new();
     let mut seen: Vec<&Arc<Schema>> = Vec::new();
     for (file, (_, schema)) in files.iter().enumerate() {
         if seen
@@ -64,10 +67,9 @@ pub fn unify(files: &[(String, Arc<Schema>)]) -> Result<Schema, Conflict> {
         }
         let is_first = seen.is_empty();
         for field in schema.fields() {
-            let known = columns
-                .iter_mut()
-                .find(|known| known.field.name() == field.name());
-            if let Some(known) = known.filter(|_| !is_first) {
+            let place = places.get(field.name().as_str()).copied();
+            let place = place.filter(|_| !is_first);
+            if let Some(known) = place.and_then(|place| columns.get_mut(place)) {
                 let merged = merged(&known.field, field).ok_or_else(|| Conflict {
                     column: field.name().clone(),
                     files: [known.file, file],
@@ -78,12 +80,15 @@ pub fn unify(files: &[(String, Arc<Schema>)]) -> Result<Schema, Conflict> {
                 known.field = merged;
             } else {
                 let nullable = field.is_nullable() || !is_first;
+                places.entry(field.name()).or_insert(columns.len());
                 let field = Arc::new(field.as_ref().clone().with_nullable(nullable));
                 columns.push(Column { field, file });
             }
         }
+        let names = schema.fields().iter().map(|field| field.name().as_str());
+        let own: HashSet<&str> = names.collect();
         for column in &mut columns {
-            if schema.field_with_name(column.field.name()).is_err() {
+            if !own.contains(column.field.name().as_str()) {
                 column.field = Arc::new(column.field.as_ref().clone().with_nullable(true));
             }
         }

@@ -14,7 +14,8 @@ use staffa_kernels::BytesDict;
 use super::chunk_reader::ChunkReader;
 use super::run_ends::cast_to_runs;
 use super::slots::codes_of_rows;
-use crate::arrow::{Node, boolean_buffer, leaf_array, unknown_column};
+use super::support::positions_of;
+use crate::arrow::{Node, boolean_buffer, leaf_array};
 use crate::decode::{AnyDecoder, Block, DictionaryStrings, Scratch};
 use crate::error::{Error, Result};
 use crate::values::DecodedValues;
@@ -53,11 +54,11 @@ pub(super) fn with_types(
     other: impl Fn(&str, &DataType) -> Result<DataType>,
 ) -> Result<Schema> {
     let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
-    for name in names {
-        let field = fields.iter_mut().find(|field| field.name() == name);
-        let field = field.ok_or_else(|| unknown_column(name, schema))?;
-        let ty = other(name, field.data_type())?;
-        *field = Arc::new(field.as_ref().clone().with_data_type(ty));
+    for position in positions_of(schema, names)? {
+        if let Some(field) = fields.get_mut(position) {
+            let ty = other(field.name(), field.data_type())?;
+            *field = Arc::new(field.as_ref().clone().with_data_type(ty));
+        }
     }
     Ok(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }

@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::path::Path;
 
+use arrow_schema::Schema;
 use hashbrown::HashMap;
 
 use super::File;
@@ -14,6 +15,31 @@ use crate::error::{Error, Result};
 use crate::format::UnknownType;
 use crate::predicate::Predicate;
 
+/// Positions in a schema of columns by name.
+pub(crate) fn positions_of<S: AsRef<str>>(schema: &Schema, names: &[S]) -> Result<Vec<usize>> {
+    const FEW: usize = 8;
+    let fields = schema.fields();
+    // A table pays for many names; it costs as much to build as a few searches.
+    let many = names.len() > FEW;
+    let all: HashMap<&str, usize> = fields
+        .iter()
+        .take(if many { fields.len() } else { 0 })
+        .zip(0..)
+        .map(|(f, i)| (f.name().as_str(), i))
+        .collect();
+    let position = |name: &S| {
+        let name = name.as_ref();
+        let search = || fields.iter().position(|field| field.name() == name);
+        let found = if many {
+            all.get(name).copied()
+        } else {
+            search()
+        };
+        found.ok_or_else(|| unknown_column(name, schema))
+    };
+    names.iter().map(position).collect()
+}
+
 impl File {
     /// Names of the columns whose type this release does not know, from a file of a later one. All
     /// other columns can be read.
@@ -23,30 +49,13 @@ impl File {
         self.footer().unknown.iter().filter_map(name).collect()
     }
 
-    /// Positions of columns by name.
+    /// Positions of columns by name, of types that this release knows.
     pub(crate) fn column_positions<S: AsRef<str>>(&self, names: &[S]) -> Result<Vec<usize>> {
-        const FEW: usize = 8;
-        let fields = self.schema().fields();
-        // A table pays for many names; it costs as much to build as a few searches.
-        let many = names.len() > FEW;
-        let all: HashMap<&str, usize> = fields
+        let positions = positions_of(self.schema(), names)?;
+        positions
             .iter()
-            .take(if many { fields.len() } else { 0 })
-            .zip(0..)
-            .map(|(f, i)| (f.name().as_str(), i))
-            .collect();
-        let position = |name: &S| {
-            let name = name.as_ref();
-            let search = || fields.iter().position(|field| field.name() == name);
-            let found = if many {
-                all.get(name).copied()
-            } else {
-                search()
-            };
-            let found = found.ok_or_else(|| unknown_column(name, self.schema()))?;
-            self.check_known(found).map(|()| found)
-        };
-        names.iter().map(position).collect()
+            .try_for_each(|position| self.check_known(*position))?;
+        Ok(positions)
     }
 
     /// Refuses a column of a type that this release does not know.

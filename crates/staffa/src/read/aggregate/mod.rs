@@ -39,8 +39,8 @@ use super::chunk_reader::ChunkReader;
 use super::ranges::SCAN_GAP;
 use super::rows::OpenBlocks;
 use super::scan::ScanTask;
+use super::support::positions_of;
 use super::{File, Reader};
-use crate::arrow::unknown_column;
 use crate::error::{Error, Result};
 use crate::limits::{map_parallel, threads};
 use crate::predicate::{Predicate, innermost};
@@ -134,10 +134,10 @@ struct Column {
 impl Aggregation {
     fn new<S: AsRef<str>>(schema: &SchemaRef, wanted: &[(S, Aggregate)]) -> Result<Self> {
         let (mut columns, mut order) = (BTreeMap::new(), Vec::new());
-        for (name, which) in wanted {
-            let (name, which) = (name.as_ref(), *which);
-            let found = schema.column_with_name(name);
-            let (position, field) = found.ok_or_else(|| unknown_column(name, schema))?;
+        let names: Vec<&str> = wanted.iter().map(|(name, _)| name.as_ref()).collect();
+        let positions = positions_of(schema, &names)?;
+        for ((name, position), (_, which)) in names.into_iter().zip(positions).zip(wanted) {
+            let (field, which) = (schema.field(position), *which);
             let column = columns.entry(position).or_insert_with(|| Column {
                 name: name.to_owned(),
                 position,

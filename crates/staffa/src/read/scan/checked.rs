@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
+use hashbrown::HashSet;
 
 use super::plan::{Filter, RowTest, ScanPlan};
 use super::queue::TaskQueue;
@@ -110,8 +111,9 @@ impl Scan {
 
     /// The schema with all columns as they are read.
     fn read_schema(&self) -> Result<SchemaRef> {
+        let dictionaries: HashSet<&String> = self.dictionaries.iter().collect();
         let mut both = self.run_ends.iter();
-        if let Some(name) = both.find(|name| self.dictionaries.contains(name)) {
+        if let Some(name) = both.find(|name| dictionaries.contains(name)) {
             return Err(Error::invalid(format!(
                 "column {name:?}: as a dictionary or as runs, not as both"
             )));
