@@ -105,8 +105,8 @@ class _Bound:
 class _Translation:
     """A filter, an expression or text, to translate for the columns of a file: the key of a cache.
 
-    A translation takes as long as a scan of a small file: the expression is pickled, and the pickle read. It is bound to
-    the columns that it may need alone: every other column costs time.
+    A translation takes as long as a scan of a small file: the expression is pickled, and the pickle read. It is bound
+    to the columns that it may need alone: every other column costs time.
     """
 
     def __init__(self, filter: Any, file: _staffa.File) -> None:
@@ -166,13 +166,12 @@ def _with_names(text: str) -> str:
 
 
 def _paths(filter: Any) -> Iterator[str]:
-    """The first of each condition in nested lists: the path of a column."""
-    if isinstance(filter, list):
-        for part in filter:
-            yield from _paths(part)
-    elif isinstance(filter, tuple) and filter and isinstance(filter[0], str):
-        # No name has half of a pair of surrogates.
-        yield _with_names(filter[0].encode(errors="ignore").decode())
+    """The first of each condition in a list, or in lists in it: the path of a column."""
+    for group in filter:
+        for condition in group if isinstance(group, list) else [group]:
+            if isinstance(condition, tuple) and condition and isinstance(condition[0], str):
+                # No name has half of a pair of surrogates.
+                yield _with_names(condition[0].encode(errors="ignore").decode())
 
 
 def check_expression(argument: str, expression: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import operator
 import re
 from collections.abc import Iterable
 from decimal import Decimal
@@ -61,11 +62,7 @@ class _Columns:
 
         kind, parts = predicate
         if kind in ("and", "or"):
-            joined = [self.expression(part) for part in parts]
-            result = joined[0] if joined else pc.scalar(kind == "and")
-            for part in joined[1:]:
-                result = result & part if kind == "and" else result | part
-            return result
+            return _joined(kind, [self.expression(part) for part in parts])
         if kind == "not":
             return ~self.expression(parts)
         if kind == "is_null":
@@ -298,23 +295,33 @@ def _first_name(path: str, names: list[str]) -> tuple[str, str | None]:
 
 
 def _of_lists(filters: Any, columns: _Columns) -> pc.Expression:
-    import pyarrow.compute as pc
-
     groups = filters if filters and all(isinstance(group, list) for group in filters) else [filters]
-    result = None
+    joined = []
     for group in groups:
-        joined = None
+        parts = []
         for condition in group:
             if not isinstance(condition, tuple) or len(condition) != 3:
                 raise InvalidArgumentError(
                     "filters must be conditions (column, operator, value) in a list, or lists of them, "
                     f"found {condition!r}"
                 )
-            part = columns.condition(*condition)
-            joined = part if joined is None else joined & part
-        joined = pc.scalar(True) if joined is None else joined
-        result = joined if result is None else result | joined
-    return result
+            parts.append(columns.condition(*condition))
+        joined.append(_joined("and", parts))
+    return _joined("or", joined)
+
+
+def _joined(kind: str, parts: list[pc.Expression]) -> pc.Expression:
+    """The conjunction or disjunction, as a tree of little depth: a chain of ten thousand overflows pyarrow's stack."""
+    import pyarrow.compute as pc
+
+    if not parts:
+        return pc.scalar(kind == "and")
+    join = operator.and_ if kind == "and" else operator.or_
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        last = parts[-1:] if len(parts) % 2 else []
+        parts = [*(join(left, right) for left, right in pairs), *last]
+    return parts[0]
 
 
 def _time(text: str, data_type: pa.DataType) -> pa.Scalar:

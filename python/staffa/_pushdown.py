@@ -102,34 +102,51 @@ def _root(expression: pc.Expression) -> _Part:
         with pa.ipc.open_file(pickled) as file:
             values = file.get_batch(0)
         steps = _staffa.expression_steps(pickled.to_pybytes())
-        rest = iter(steps)
-        return _part(next(rest), rest, values)
+        return _part(iter(steps), values)
     except (AttributeError, LookupError, StopIteration, TypeError, ValueError, pa.ArrowException, InvalidArgumentError):
         # Names that are no UTF-8, positions in place of names, and pickles of a pyarrow to come.
         raise _UnknownError from None
 
 
-def _part(step: tuple[str, str], steps: Iterator[tuple[str, str]], values: pa.RecordBatch) -> _Part:
-    """The part that begins with a step."""
-    kind, value = step
-    if kind == "field_ref":
-        return _Field(value)
-    if kind == "literal":
-        return values.column(int(value))[0]
-    if kind == "nested_field_ref":
-        return _Call(kind, [_part(next(steps), steps, values) for _ in range(int(value))], {})
-    if kind != "call":
-        raise _UnknownError
-    arguments: list[_Part] = []
-    options: dict[str, pa.Scalar] = {}
-    for step in steps:
-        if step[0] == "end":
-            return _Call(value, arguments, options)
-        if step[0] == "options":
-            options = dict(values.column(int(step[1]))[0].items())
+def _part(steps: Iterator[tuple[str, str]], values: pa.RecordBatch) -> _Part:
+    """The part that the steps make: without recursion, as a chain of a thousand conditions is a thousand calls deep."""
+    root = _Call("", [], {})
+    open_calls: list[_Call] = [root]
+    for kind, value in steps:
+        call = open_calls[-1]
+        if kind == "end":
+            open_calls.pop()
+        elif kind == "options":
+            call.options.update(values.column(int(value))[0].items())
+        elif kind == "call":
+            inner = _Call(value, [], {})
+            call.arguments.append(inner)
+            open_calls.append(inner)
+        elif kind == "field_ref":
+            call.arguments.append(_Field(value))
+        elif kind == "literal":
+            call.arguments.append(values.column(int(value))[0])
+        elif kind == "nested_field_ref":
+            call.arguments.append(_Call(kind, [_Field(next(steps)[1]) for _ in range(int(value))], {}))
         else:
-            arguments.append(_part(step, steps, values))
+            raise _UnknownError
+        if len(open_calls) == 1:
+            (part,) = root.arguments
+            return part
     raise _UnknownError
+
+
+def _terms(part: _Part, name: str) -> list[_Part]:
+    """What calls of this name within each other join, from left to right: the part itself where it is no such call."""
+    terms: list[_Part] = []
+    rest = [part]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, _Call) and part.name == name:
+            rest += reversed(part.arguments)
+        else:
+            terms.append(part)
+    return terms
 
 
 class _Reader:
@@ -141,13 +158,14 @@ class _Reader:
 
     def conjuncts(self, part: _Part) -> list[Predicate | None]:
         """The conjuncts, each translated, or None."""
-        if isinstance(part, _Call) and part.name == "and_kleene":
-            return [conjunct for argument in part.arguments for conjunct in self.conjuncts(argument)]
+        return [self._known(term) for term in _terms(part, "and_kleene")]
+
+    def _known(self, part: _Part) -> Predicate | None:
         try:
-            return [self.predicate(part)]
+            return self.predicate(part)
         except (_UnknownError, ArithmeticError, KeyError, ValueError):
             # Literals that Python or the library has no value for, and options of a pyarrow to come.
-            return [None]
+            return None
 
     def predicate(self, part: _Part, depth: int = 0) -> Predicate:
         """A boolean expression that has the same value in the library, NULL included."""
@@ -159,7 +177,10 @@ class _Reader:
             raise _UnknownError
         name, arguments = part.name, part.arguments
         if name in ("and_kleene", "or_kleene"):
-            return name.removesuffix("_kleene"), [self.predicate(argument, depth + 1) for argument in arguments]
+            terms = [self.predicate(term, depth + 1) for term in _terms(part, name)]
+            if name == "or_kleene":
+                terms = _with_lists(terms)
+            return terms[0] if len(terms) == 1 else (name.removesuffix("_kleene"), terms)
         if name in _COMPARISONS and len(arguments) == 2:
             left, right = arguments
             operator, exchanged = _COMPARISONS[name]
@@ -217,6 +238,30 @@ class _Reader:
         data_type = _compared(self._schema.field(column).type)
         read = _reader(data_type, part.type)
         return read(part, data_type) if part.is_valid else None
+
+
+def _with_lists(terms: list[Predicate]) -> list[Predicate]:
+    """Alternatives, those of one column and several values as one list: a list is tested at once.
+
+    >>> _with_lists([("==", ("a", 1)), ("==", ("b", 5)), ("==", ("a", 2)), ("==", ("a", None))])
+    [('in', ('a', [1, 2])), ('==', ('b', 5)), ('==', ('a', None))]
+    """
+    lists: dict[str, list[Any]] = {}
+    for operator, operand in terms:
+        if _may_be_listed(operator, operand):
+            lists.setdefault(operand[0], []).append(operand[1])
+    joined: list[Predicate] = []
+    for operator, operand in terms:
+        if not _may_be_listed(operator, operand) or len(lists.get(operand[0], ())) == 1:
+            joined.append((operator, operand))
+        elif operand[0] in lists:
+            joined.append(("in", (operand[0], lists.pop(operand[0]))))
+    return joined
+
+
+def _may_be_listed(operator: str, operand: Any) -> bool:
+    """Whether it compares with a value of a list: no NULL, truth value, or float, which the library orders."""
+    return operator == "==" and operand[1] is not None and not isinstance(operand[1], (bool, float))
 
 
 def _reader(data_type: pa.DataType, literal: pa.DataType) -> Callable[[Any, pa.DataType], Any]:

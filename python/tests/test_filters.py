@@ -327,6 +327,17 @@ def test_text_is_bound_to_the_columns_of_each_file(tmp_path: Path) -> None:
             staffa.open(tmp_path / "text").to_table(filter=filters["int"])
 
 
+def test_ten_thousand_conditions(stored: Callable[..., staffa.File]) -> None:
+    """In pyarrow's own expressions a chain of so many overflows the stack."""
+    file = stored(pa.table({"a": range(20_000)}))
+    for join, operator_, rows in (("or", "=", 10_000), ("and", "<>", 10_000)):
+        text = f" {join} ".join(f"a {operator_} {number}" for number in range(10_000))
+        conditions = [("a", operator_, number) for number in range(10_000)]
+        lists = conditions if join == "and" else [[condition] for condition in conditions]
+        for filter in (text, lists):
+            assert file.count_rows(filter) == rows
+
+
 def test_half_of_a_pair_of_surrogates_names_no_column(stored: Callable[..., staffa.File]) -> None:
     with pytest.raises(staffa.InvalidArgumentError, match="unknown column"):
         stored(pa.table({"a": [1]})).to_table(filter=[("a\ud800", "=", 1)])

@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -167,12 +168,50 @@ def test_nothing_is_compared_with_null(data_type: pa.DataType, path: Path) -> No
 
 @pytest.mark.parametrize("parts", [100, 3000])
 def test_conditions_within_each_other(parts: int, path: Path) -> None:
-    staffa.write_table(pa.table({"n": range(9000)}), path)
-    condition = F("n") == 0
+    """Alternatives in a row are no deeper than one; each negation is."""
+    table = pa.table({"n": range(9000)})
+    staffa.write_table(table, path)
+    equal, without = F("n") == 0, F("n") != 0
     for part in range(1, parts):
-        condition |= F("n") == part
-    assert translate(condition, pa.schema({"n": pa.int64()}), {"n"})[1] == (parts == 100)
-    assert staffa.open(path).count_rows(condition) == parts
+        equal |= F("n") == part
+        without = ~(without | (F("n") == part)) if part < 300 else without & (F("n") != part)
+    assert translate(equal, table.schema, {"n"}) == (("in", ("n", list(range(parts)))), True)
+    assert translate(without, table.schema, {"n"})[1] == (parts == 100)
+    for condition in (equal, without):
+        assert staffa.open(path).to_table(filter=condition).equals(table.filter(condition))
+
+
+def test_alternatives_with_and_without_lists(path: Path) -> None:
+    table = pa.table(
+        {
+            "n": [1, 2, None, 4, 5],
+            "s": ["a", None, "c", "d", "e"],
+            "f": [0.0, -0.0, None, 1.5, 2.5],
+            "b": [True, None, False, True, None],
+            "d": pa.array([Decimal("1.50"), None, Decimal("2.00"), Decimal("3.25"), None]),
+        }
+    )
+    staffa.write_table(table, path)
+    tests = [
+        F("n") == 1,
+        F("n") == 4,
+        F("n") == pa.scalar(None, pa.int64()),
+        F("s") == "c",
+        F("s") == "d",
+        F("f") == 0.0,
+        F("f") == 1.5,
+        F("b") == True,  # noqa: E712
+        F("b") == False,  # noqa: E712
+        F("d") == Decimal("2.00"),
+        F("d") == Decimal("3.25"),
+        F("n") > 4,
+    ]
+    random = np.random.default_rng(5)
+    for _ in range(60):
+        chosen = [tests[at] for at in random.choice(len(tests), random.integers(2, 9))]
+        condition = functools.reduce(operator.or_, chosen)
+        for each in (condition, ~condition, condition & ~chosen[0]):
+            assert staffa.open(path).to_table(filter=each).equals(table.filter(each)), str(each)
 
 
 @pytest.mark.parametrize("count", [1, 8, 9, 5000])
