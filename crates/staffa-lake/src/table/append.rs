@@ -8,6 +8,7 @@ use arrow_cast::cast;
 use arrow_schema::{Schema, SchemaRef};
 use staffa::{Error, Result};
 
+use super::fit::by_name;
 use super::folder::Folder;
 use super::open::Table;
 use super::widen::{common, decoded, widened};
@@ -91,9 +92,10 @@ impl Append {
 
     /// Adds rows.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
+        let all = by_name(batch);
         let column = |field: &Arc<arrow_schema::Field>| -> Result<ArrayRef> {
-            let own = batch.column_by_name(field.name());
-            let own = own.ok_or_else(|| Error::internal("a batch that lacks a column"))?;
+            let own = all.get(field.name());
+            let own = *own.ok_or_else(|| Error::internal("a batch that lacks a column"))?;
             if own.data_type() == field.data_type() {
                 return Ok(own.clone());
             }

@@ -1,7 +1,7 @@
 //! One file in the columns of its table: keys and columns that it lacks are constants, narrower types are
 //! widened.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
@@ -95,12 +95,13 @@ impl Fit {
     /// value.
     pub fn assemble(&self, batch: &RecordBatch, columns: &SchemaRef) -> Result<RecordBatch> {
         let rows = batch.num_rows();
+        let (constants, stored) = (by_name(&self.constants), by_name(batch));
         let column = |field: &FieldRef| -> Result<ArrayRef> {
-            if let Some(constant) = self.constants.column_by_name(field.name()) {
+            if let Some(constant) = constants.get(field.name()) {
                 return Ok(take(constant, &UInt32Array::from(vec![0; rows]), None)?);
             }
             let missing = || Error::internal("a file without a column that it has");
-            let own = batch.column_by_name(field.name()).ok_or_else(missing)?;
+            let own = *stored.get(field.name()).ok_or_else(missing)?;
             if own.data_type() == field.data_type() {
                 return Ok(own.clone());
             }
@@ -116,6 +117,12 @@ impl Fit {
             &rows,
         )?)
     }
+}
+
+/// The columns of a batch by name: of many columns, a search for each would take longer than their rows.
+pub(super) fn by_name(batch: &RecordBatch) -> HashMap<&String, &ArrayRef> {
+    let names = batch.schema_ref().fields().iter().map(|field| field.name());
+    names.zip(batch.columns()).collect()
 }
 
 /// The column that a path of a filter begins with.
