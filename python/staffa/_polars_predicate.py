@@ -18,13 +18,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from staffa._pushdown import is_text
+from staffa._pushdown import LONG_LIST, is_text
 
 if TYPE_CHECKING:
     import polars as pl
-
-# Longer lists are left to Polars: they are comparisons within each other here, and deep ones are not pushed.
-_LONGEST_LIST = 100
 
 
 class _UnknownError(Exception):
@@ -126,10 +123,11 @@ class _Reader:
         _expect(name == "IsIn" and options == {"nulls_equal": False})
         # Polars compares floats by its own order, and decimals with those of other scales, which are no values here.
         _expect(not pa.types.is_floating(field.type) and not pa.types.is_decimal(field.type))
-        values = _listed(inputs[1]).drop_null().cast(_compared(field.type))
-        _expect(0 < len(values) <= _LONGEST_LIST)
-        # Not `isin`, which is false for NULL; Polars returns NULL.
-        return reduce(operator.or_, [column == value for value in values])
+        values = _listed(inputs[1]).drop_null().cast(_compared(field.type)).combine_chunks()
+        # Longer ones Polars itself hashes sooner.
+        _expect(0 < len(values) <= LONG_LIST)
+        # `isin` is false for NULL; Polars returns NULL.
+        return column.isin(values) | (column.is_null() & (column == values[0]))
 
     def _compare(self, name: str, left: Any, right: Any) -> pc.Expression:
         if "Literal" in left:

@@ -43,8 +43,8 @@ _COMPARISONS = {
 
 # Calls within each other; the library has room for 256.
 _DEEPEST = 200
-# Longer lists take longer to translate than pyarrow takes to hash them.
-_LONG_LIST = 5000
+#: Longer lists take longer to translate than pyarrow takes to hash them.
+LONG_LIST = 5000
 
 
 class _UnknownError(Exception):
@@ -210,7 +210,7 @@ class _Reader:
 
     def _is_in(self, column: str, values: pa.Array) -> Predicate:
         data_type = _compared(self._schema.field(column).type)
-        if len(values) > _LONG_LIST or values.null_count or _is_float(data_type):
+        if len(values) > LONG_LIST or values.null_count or _is_float(data_type):
             raise _UnknownError
         read = _reader(data_type, values.type)
         # At once: a scalar takes as long as the test of a hundred rows.

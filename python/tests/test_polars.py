@@ -66,6 +66,8 @@ PUSHED: dict[str, pl.Expr] = {
     "NULL": pl.col("s").is_null() | pl.col("a").is_not_null(),
     "between": pl.col("a").is_between(typed("a", 10), typed("a", 20), closed="left"),
     "list": pl.col("a").is_in([1, 2, 2999, None]),
+    "list of thousands": pl.col("a").is_in([*range(0, 2000, 7), *range(5000, 9000)]),
+    "not in a list of many": ~pl.col("s").is_in([f"x{number}" for number in range(0, 3000, 2)]),
     "not in a list": ~pl.col("s").is_in(["x1", "x2"]),
     "date": pl.col("d") < dt.date(2024, 2, 1),
     "moment": pl.col("t") >= pl.lit(MOMENT + dt.timedelta(hours=100)),
@@ -87,7 +89,7 @@ LEFT: dict[str, pl.Expr] = {
     "a list": pl.col("l").list.first() == 7,
     "missing is equal": pl.col("a").eq_missing(None),
     "NULL in a list": pl.col("a").is_in([1, None], nulls_equal=True),
-    "a long list": pl.col("a").is_in(list(range(0, 1000, 7))),
+    "a long list": pl.col("a").is_in(list(range(0, 50_000, 7))),
     "a literal": pl.lit(True),
 }
 
