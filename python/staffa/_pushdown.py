@@ -177,10 +177,7 @@ class _Reader:
             raise _UnknownError
         name, arguments = part.name, part.arguments
         if name in ("and_kleene", "or_kleene"):
-            terms = [self.predicate(term, depth + 1) for term in _terms(part, name)]
-            if name == "or_kleene":
-                terms = _with_lists(terms)
-            return terms[0] if len(terms) == 1 else (name.removesuffix("_kleene"), terms)
+            return name.removesuffix("_kleene"), [self.predicate(term, depth + 1) for term in _terms(part, name)]
         if name in _COMPARISONS and len(arguments) == 2:
             left, right = arguments
             operator, exchanged = _COMPARISONS[name]
@@ -238,30 +235,6 @@ class _Reader:
         data_type = _compared(self._schema.field(column).type)
         read = _reader(data_type, part.type)
         return read(part, data_type) if part.is_valid else None
-
-
-def _with_lists(terms: list[Predicate]) -> list[Predicate]:
-    """Alternatives, those of one column and several values as one list: a list is tested at once.
-
-    >>> _with_lists([("==", ("a", 1)), ("==", ("b", 5)), ("==", ("a", 2)), ("==", ("a", None))])
-    [('in', ('a', [1, 2])), ('==', ('b', 5)), ('==', ('a', None))]
-    """
-    lists: dict[str, list[Any]] = {}
-    for operator, operand in terms:
-        if _may_be_listed(operator, operand):
-            lists.setdefault(operand[0], []).append(operand[1])
-    joined: list[Predicate] = []
-    for operator, operand in terms:
-        if not _may_be_listed(operator, operand) or len(lists.get(operand[0], ())) == 1:
-            joined.append((operator, operand))
-        elif operand[0] in lists:
-            joined.append(("in", (operand[0], lists.pop(operand[0]))))
-    return joined
-
-
-def _may_be_listed(operator: str, operand: Any) -> bool:
-    """Whether it compares with a value of a list: no NULL, truth value, or float, which the library orders."""
-    return operator == "==" and operand[1] is not None and not isinstance(operand[1], (bool, float))
 
 
 def _reader(data_type: pa.DataType, literal: pa.DataType) -> Callable[[Any, pa.DataType], Any]:
