@@ -1,4 +1,5 @@
-"""Size and writing of wide tables beside Parquet by pyarrow: 2,000 columns of 1,000 rows, 400 of 20,000.
+"""Wide tables beside Parquet by pyarrow: size and writing, 2,000 columns of 1,000 rows and 400 of 20,000; what a read
+of a few columns or rows costs, 1,000 and 4,000 columns.
 
 Five kinds of generated tables: readings of sensors, mixed columns, columns that are mostly NULL, flags,
 answers to a survey. CPU time of one core, the least of interleaved rounds; Zstandard 3.
@@ -22,6 +23,8 @@ os.sched_setaffinity(0, {0})
 
 import numpy as np  # noqa: E402
 import pyarrow as pa  # noqa: E402
+import pyarrow.compute as pc  # noqa: E402
+import pyarrow.dataset as ds  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
 import staffa  # noqa: E402
@@ -141,9 +144,45 @@ def seconds(run: Callable[..., object], *args: object, **options: object) -> flo
     return time.process_time() - start
 
 
+def reads(parquet: str, own: str) -> Iterator[tuple[str, Callable[[], object], Callable[[], object]]]:
+    """Reads by pyarrow and by Staffa, whose files are opened for each."""
+    equal = pc.field("c5") == 50
+    yield "open a dataset", lambda: ds.dataset(parquet), lambda: staffa.dataset(own)
+    yield (
+        "a column, filtered",
+        lambda: pq.read_table(parquet, columns=["c6"], filters=[("c5", "=", 50)]),
+        lambda: staffa.open(own).to_table(columns=["c6"], filter=[("c5", "=", 50)]),
+    )
+    theirs, ours = ds.dataset(parquet), staffa.dataset(own)
+    yield (
+        "the same of a dataset",
+        lambda: theirs.to_table(columns=["c6"], filter=equal),
+        lambda: ours.to_table(columns=["c6"], filter=equal),
+    )
+    yield "rows counted, filtered", lambda: theirs.count_rows(equal), lambda: ours.count_rows(equal)
+    yield "all of a dataset", theirs.to_table, ours.to_table
+    yield "a row by number", lambda: theirs.take([50]), lambda: ours.take([50])
+
+
+def print_reads(folder: str, rounds: int) -> None:
+    """Reads of 100 rows of many columns: time that grows faster than the columns shows here."""
+    parquet, own = f"{folder}/r.parquet", f"{folder}/r.staffa"
+    lines: dict[str, list[str]] = {}
+    for columns in (1000, 4000):
+        table = pa.table({f"c{i}": range(i, i + 100) for i in range(columns)})
+        pq.write_table(table, parquet, compression="zstd")
+        staffa.write_table(table, own)
+        for name, theirs, ours in reads(parquet, own):
+            pairs = [(seconds(theirs), seconds(ours)) for _ in range(rounds)]
+            their, our = (min(column) * 1e3 for column in zip(*pairs, strict=True))
+            lines.setdefault(name, []).append(f"{columns} columns {our:8.2f} ms (pyarrow {their:8.2f})")
+    for name, found in lines.items():
+        print(f"{name:24}", "  ".join(found))
+
+
 def main() -> None:
     """Prints a line per table and the geometric means."""
-    parser = argparse.ArgumentParser(description="Size and writing of wide tables beside Parquet by pyarrow.")
+    parser = argparse.ArgumentParser(description="Wide tables beside Parquet by pyarrow: size, writing, small reads.")
     parser.add_argument("--tables", type=Path, help="a folder of Parquet tables instead of generated ones")
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
@@ -161,6 +200,7 @@ def main() -> None:
             size = Path(own).stat().st_size / Path(parquet).stat().st_size
             rows.append((size, theirs / ours))
             print(f"{name:24} size {size:.3f}  write x{theirs / ours:.2f}  {table.nbytes / ours / 1e6:.0f} MB/s")
+        print_reads(folder, args.rounds)
     size, speed = (math.exp(statistics.fmean(map(math.log, column))) for column in zip(*rows, strict=True))
     print(f"geometric means: size {size:.3f}, write x{speed:.2f}")
 
