@@ -84,6 +84,12 @@ impl Column {
         &self.tiles[usize::from(more) % DIGITS]
     }
 
+    /// The bytes of each tile, 16 at most.
+    #[inline(always)]
+    pub(super) fn bytes(&self) -> [u8; DIGITS] {
+        std::array::from_fn(|i| self.tiles[i].len.min(WIDE as u8))
+    }
+
     /// The tile of a row that needs one digit.
     #[inline(always)]
     pub(super) fn first_tile(&self) -> &Tile {
@@ -141,7 +147,8 @@ pub(super) fn conversions(templates: &[Template]) -> Option<Vec<Conversion>> {
             }
         }
     }
-    if slots.iter().filter(|slot| slot.is_variable).count() > MOST_VARIABLE {
+    let has_any_length = |slot: &&SlotOfAll| slot.is_variable && !slot.numbers.are_words();
+    if slots.iter().filter(has_any_length).count() > MOST_VARIABLE {
         return None;
     }
     let mut all: Vec<Conversion> = Vec::new();

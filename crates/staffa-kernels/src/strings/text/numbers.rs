@@ -2,7 +2,8 @@
 //! the digits of a row with the slot before.
 
 use super::block::{BLOCK, Block, DIGITS, SIXTEEN};
-use super::template::{Radix, Step, Template};
+use super::template::{Radix, Step, Template, WIDE};
+use crate::word::as_bytes_mut;
 
 /// Digits that are kept for a first field of any length where slots join it: with more, no row is printed by tiles.
 pub(super) const FIRST: u8 = 4;
@@ -13,6 +14,8 @@ enum Base {
     Ten,
     /// The distance of the letters behind `9`.
     Sixteen(u8),
+    /// The bytes of a word in place of digits.
+    Words,
 }
 
 impl Base {
@@ -20,6 +23,7 @@ impl Base {
         match self {
             Self::Ten => 10u128.pow(digits.into()),
             Self::Sixteen(_) => 1 << (4 * u32::from(digits)),
+            Self::Words => 1,
         }
     }
 
@@ -28,6 +32,7 @@ impl Base {
         match self {
             Self::Ten => SIXTEEN / power.max(1),
             Self::Sixteen(_) => (u64::MAX / power.max(1)).saturating_add(1),
+            Self::Words => 0,
         }
     }
 }
@@ -50,6 +55,9 @@ pub(super) struct SlotNumbers {
     scale: u64,
     /// The joined fields in two parts, where each has less than 2^32 as digits.
     halves: Option<Halves>,
+    /// The words of a slot of one: the bytes of each, the last one in the last place of a register of digits, and how
+    /// many there are, less one.
+    words: Vec<([u64; 2], u8)>,
 }
 
 /// Joined fields in two parts: numbers of 32 bits, of which a register has more, make the digits of each.
@@ -153,7 +161,12 @@ impl SlotNumbers {
         let base = match first {
             Step::Decimal | Step::Grouped | Step::Fixed(_) => Base::Ten,
             Step::Hex(_, letters) => Base::Sixteen(*letters),
-            _ => return None,
+            Step::Word(_) => Base::Words,
+            Step::Literal(..) => return None,
+        };
+        let words = match first {
+            Step::Word(words) => words.iter().map(register).collect::<Option<Vec<_>>>()?,
+            _ => Vec::new(),
         };
         let (mut joined, mut scale, mut is_whole) = (Vec::new(), 1, true);
         for (step, radix) in behind.iter().rev() {
@@ -178,7 +191,13 @@ impl SlotNumbers {
             halves: Halves::of(&joined, scale),
             joined,
             scale,
+            words,
         })
+    }
+
+    /// Whether these are positions of words.
+    pub(super) fn are_words(&self) -> bool {
+        self.base == Base::Words
     }
 
     /// Numbers of joined fields as numbers that have the digits of all fields.
@@ -209,6 +228,17 @@ impl SlotNumbers {
         scale_and_add(values, self.scale, &whole, below)
     }
 
+    /// The words at these positions.
+    #[inline(always)]
+    fn look_up(&self, positions: &[u64], block: &mut Block) -> Result<(), Stop> {
+        let places = block.digits.iter_mut().zip(&mut block.more);
+        for (position, (digits, more)) in positions.iter().zip(places) {
+            let word = self.words.get(*position as usize).ok_or(Stop::Wrong)?;
+            (*digits, *more) = *word;
+        }
+        Ok(())
+    }
+
     /// Whether the fields behind the first have fewer than 2^32 values in all, as digits.
     fn is_small(&self) -> bool {
         self.scale >> 32 == 0 && self.joined.iter().all(|field| field.radix >> 32 == 0)
@@ -229,6 +259,22 @@ impl SlotNumbers {
         // No number is above the bits of all of them.
         u64::from(all) < below || first.iter().all(|first| u64::from(*first) < below)
     }
+}
+
+/// A word in the last places of a register, and its bytes, less one; `None` for one without bytes.
+fn register((bytes, len): &([u8; WIDE], u8)) -> Option<([u64; 2], u8)> {
+    let more = len.checked_sub(1)?;
+    let mut places = [0; WIDE];
+    let own = places.get_mut(WIDE.checked_sub(usize::from(*len))?..)?;
+    own.copy_from_slice(bytes.get(..usize::from(*len))?);
+    Some((words_of(&places), more))
+}
+
+/// The bytes of a register of digits as its words.
+fn words_of(places: &[u8; WIDE]) -> [u64; 2] {
+    let mut words = [0; 2];
+    as_bytes_mut(&mut words).copy_from_slice(places);
+    words
 }
 
 /// Takes a field of numbers below 2^32.
@@ -292,7 +338,7 @@ impl Conversion {
     pub(super) fn push(&mut self, slot: &SlotNumbers, width: u8) -> bool {
         let digits = self.digits.saturating_add(width);
         let room = DIGITS as u8 - if self.is_variable { FIRST - 1 } else { 0 };
-        let joins = digits <= room && slot.base == self.first.base;
+        let joins = digits <= room && slot.base == self.first.base && !slot.are_words();
         if joins {
             self.behind.push((slot.clone(), width));
             self.digits = digits;
@@ -326,6 +372,10 @@ impl Conversion {
         }
         let mut values = [0; BLOCK];
         next_of(first, count, &mut values)?;
+        if self.first.are_words() {
+            let positions = values.get(..count).ok_or(Stop::Wrong)?;
+            return self.first.look_up(positions, block);
+        }
         let mut fit = self.first.join(&mut values);
         for ((slot, width), left) in self.behind.iter().zip(behind) {
             let power = slot.base.power(*width) as u64;
@@ -339,6 +389,7 @@ impl Conversion {
         match self.first.base {
             Base::Ten => fit &= block.decimal(&values, self.is_variable),
             Base::Sixteen(letters) => block.hex(&values, letters),
+            Base::Words => return Err(Stop::Wrong),
         }
         if fit { Ok(()) } else { Err(Stop::Unfit) }
     }

@@ -2,7 +2,7 @@
 //!
 //! A wide store writes behind the row, where the next one begins: where there is no room for that, a row is copied.
 
-use super::block::{BLOCK, Block, MOST_BLOCKS, Places};
+use super::block::{BLOCK, Block, DIGITS, MOST_BLOCKS, Places};
 use super::columns::{Column, Columns, Tile};
 use super::template::WIDE;
 
@@ -57,6 +57,8 @@ impl<'a, Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'a, Put> {
             2 => self.columns(columns.first::<2>()?, blocks, lengths),
             3 => self.columns(columns.first::<3>()?, blocks, lengths),
             4 => self.columns(columns.first::<4>()?, blocks, lengths),
+            5 => self.columns(columns.first::<5>()?, blocks, lengths),
+            6 => self.columns(columns.first::<6>()?, blocks, lengths),
             _ => self.many(all, blocks, lengths),
         }
     }
@@ -74,18 +76,20 @@ impl<'a, Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'a, Put> {
         }
         let empty = &Block::EMPTY;
         let mut own = [empty; N];
-        for (own, column) in own.iter_mut().zip(columns) {
-            *own = blocks.get(column.block)?;
+        let mut bytes = [[0; DIGITS]; N];
+        for ((own, bytes), column) in own.iter_mut().zip(&mut bytes).zip(columns) {
+            (*own, *bytes) = (blocks.get(column.block)?, column.bytes());
         }
         let (to, mut at) = (self.out.as_mut_ptr(), self.at);
         for (row, length) in (0..BLOCK).zip(lengths) {
             let start = at;
-            for (column, block) in columns.into_iter().zip(own) {
-                let tile = column.tile(block, row);
+            for ((column, bytes), block) in columns.into_iter().zip(&bytes).zip(own) {
+                let index = block.index(row);
+                let tile = column.tile_of(index as u8);
                 // SAFETY: there was room for 16 bytes for each of `N` tiles of 64 rows, and a tile
                 // advances by 16 at most.
                 (self.put)(&block.digits[row], tile, unsafe { &mut *to.add(at).cast() });
-                at += tile.bytes();
+                at += usize::from(bytes[index]);
             }
             *length = (at - start) as u32;
         }

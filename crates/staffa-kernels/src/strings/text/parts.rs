@@ -1,5 +1,5 @@
-//! Slots in parts: where the fields that share a slot have more digits than a register, or a field behind the
-//! first has any length, each part of them has numbers of its own, which tiles print like those of a slot.
+//! Slots in parts: where the fields that share a slot have more digits than a register, a field behind the first has
+//! any length, or one is a word, each part of them has numbers of its own, which tiles print like those of a slot.
 //!
 //!   number = (part * span + part) * span + part
 
@@ -20,12 +20,8 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Templates whose slots are the parts of those of others; `None` where no slot has several parts, templates
-    /// disagree about one, there is a word, or a part has 2^64 numbers or more.
+    /// disagree about one, or a part has 2^64 numbers or more.
     pub(super) fn of(templates: &[Template]) -> Option<(Vec<Template>, Self)> {
-        let mut steps = templates.iter().flat_map(|template| &template.steps);
-        if steps.any(|step| matches!(step, Step::Word(_))) {
-            return None;
-        }
         let mut spans: Vec<Vec<u64>> = Vec::new();
         let mut apart = templates.to_vec();
         for template in &mut apart {
@@ -97,7 +93,9 @@ fn split(template: &mut Template) -> Option<Vec<Vec<u64>>> {
             } else {
                 MOST_DIGITS
             };
-            if field > first && (others > most || is_hex(step) != is_hex(steps.get(first)?)) {
+            let before = steps.get(first)?;
+            let is_other = is_hex(step) != is_hex(before) || is_word(step) || is_word(before);
+            if field > first && (others > most || is_other) {
                 slots.push((first, field));
                 first = field;
                 digits = 0;
@@ -120,4 +118,8 @@ fn split(template: &mut Template) -> Option<Vec<Vec<u64>>> {
 
 fn is_hex(step: &Step) -> bool {
     matches!(step, Step::Hex(..))
+}
+
+fn is_word(step: &Step) -> bool {
+    matches!(step, Step::Word(_))
 }

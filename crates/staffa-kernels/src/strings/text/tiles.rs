@@ -4,8 +4,8 @@
 //!   tile = shuffle(digits, control) | literal
 //!
 //! A template is a row of columns; a column has a tile for each number of digits, so that neither
-//! template nor number of digits needs a branch. Rows that tiles do not print (words, numbers of
-//! more than 16 digits) are printed step by step.
+//! template nor number of digits needs a branch. A word is a number whose digits are its bytes. Rows that tiles do not
+//! print (numbers of more than 16 digits, words without bytes) are printed step by step.
 
 use super::block::{BLOCK, Block, MOST_BLOCKS, Places};
 use super::columns::{Columns, MOST, MOST_OF_ONE, Tile, columns, conversions};
