@@ -20,7 +20,8 @@ const NONE: u8 = 0x80;
 pub(super) struct Tile {
     pub(super) control: [u8; WIDE],
     pub(super) literal: [u8; WIDE],
-    pub(super) len: u8,
+    /// At most 16: set by [`Tile::of`] alone.
+    len: u8,
 }
 
 /// Up to 16 bytes of every row of a template.
@@ -61,7 +62,7 @@ impl Tile {
     /// Bytes of the row, 16 at most.
     #[inline(always)]
     pub(super) fn bytes(&self) -> usize {
-        usize::from(self.len).min(WIDE)
+        usize::from(self.len)
     }
 }
 
@@ -82,12 +83,6 @@ impl Column {
     #[inline(always)]
     pub(super) fn tile_of(&self, more: u8) -> &Tile {
         &self.tiles[usize::from(more) % DIGITS]
-    }
-
-    /// The bytes of each tile, 16 at most.
-    #[inline(always)]
-    pub(super) fn bytes(&self) -> [u8; DIGITS] {
-        std::array::from_fn(|i| self.tiles[i].len.min(WIDE as u8))
     }
 
     /// The tile of a row that needs one digit.
@@ -266,10 +261,10 @@ impl Default for Tile {
 }
 
 impl Tile {
-    /// A tile of at most 16 bytes.
+    /// A tile of these bytes, the first 16 at most.
     pub(super) fn of(bytes: &[Byte]) -> Self {
         let mut tile = Self {
-            len: bytes.len() as u8,
+            len: bytes.len().min(WIDE) as u8,
             ..Self::default()
         };
         let places = tile.control.iter_mut().zip(&mut tile.literal);

@@ -2,7 +2,7 @@
 //!
 //! A wide store writes behind the row, where the next one begins: where there is no room for that, a row is copied.
 
-use super::block::{BLOCK, Block, DIGITS, MOST_BLOCKS, Places};
+use super::block::{BLOCK, Block, MOST_BLOCKS, Places};
 use super::columns::{Column, Columns, Tile};
 use super::template::WIDE;
 
@@ -76,20 +76,18 @@ impl<'a, Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'a, Put> {
         }
         let empty = &Block::EMPTY;
         let mut own = [empty; N];
-        let mut bytes = [[0; DIGITS]; N];
-        for ((own, bytes), column) in own.iter_mut().zip(&mut bytes).zip(columns) {
-            (*own, *bytes) = (blocks.get(column.block)?, column.bytes());
+        for (own, column) in own.iter_mut().zip(columns) {
+            *own = blocks.get(column.block)?;
         }
         let (to, mut at) = (self.out.as_mut_ptr(), self.at);
         for (row, length) in (0..BLOCK).zip(lengths) {
             let start = at;
-            for ((column, bytes), block) in columns.into_iter().zip(&bytes).zip(own) {
-                let index = block.index(row);
-                let tile = column.tile_of(index as u8);
+            for (column, block) in columns.into_iter().zip(own) {
+                let tile = column.tile(block, row);
                 // SAFETY: there was room for 16 bytes for each of `N` tiles of 64 rows, and a tile
                 // advances by 16 at most.
                 (self.put)(&block.digits[row], tile, unsafe { &mut *to.add(at).cast() });
-                at += usize::from(bytes[index]);
+                at += tile.bytes();
             }
             *length = (at - start) as u32;
         }
@@ -327,7 +325,7 @@ impl<'a, Put: Fn(&[u64; 2], &Tile, &mut [u8; WIDE])> Output<'a, Put> {
         let tile = column.tile(block, row);
         let digits = &block.digits[row];
         let rest = self.out.get_mut(self.at..)?;
-        let len = usize::from(tile.len);
+        let len = tile.bytes();
         if let Some(place) = rest.first_chunk_mut() {
             (self.put)(digits, tile, place);
         } else {

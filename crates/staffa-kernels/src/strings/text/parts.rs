@@ -86,7 +86,7 @@ fn split(template: &mut Template) -> Option<Vec<Vec<u64>>> {
         for field in begin..end {
             let step = steps.get(field)?;
             let own = step.digits();
-            let others = own.map_or(MOST_DIGITS, |own| digits.saturating_add(own));
+            let others = own.map_or(u8::MAX, |own| digits.saturating_add(own));
             let is_variable = steps.get(first)?.digits().is_none();
             let most = if is_variable {
                 MOST_BEHIND

@@ -98,7 +98,7 @@ impl Short {
             for ((digits, tile), length) in digits.iter().zip(tiles).zip(lengths) {
                 let (tile, mut text) = (all.get(usize::from(tile)).ok_or(Stop::Wrong)?, [0; WIDE]);
                 put(digits, tile, &mut text);
-                let text = text.get(..usize::from(tile.len)).ok_or(Stop::Wrong)?;
+                let text = text.get(..tile.bytes()).ok_or(Stop::Wrong)?;
                 let place = out
                     .get_mut(at..)
                     .and_then(|rest| rest.get_mut(..text.len()));
