@@ -18,7 +18,7 @@ from staffa._reader import Reader
 from staffa._reports import Reports
 from staffa._source import absolute, contents, local_path
 from staffa._text import size_text
-from staffa.errors import InvalidArgumentError
+from staffa.errors import InvalidArgumentError, StaffaError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -400,7 +400,13 @@ class File(Reports):
         filter = one_filter(filter, filters)
         pushed, rest = (None, None) if filter is None else bind(filter, self._file, column_names(names))
         if rest:
-            found = self._file.aggregate_batches(self._filtered(rest, None, None, False), wanted)
+            rows = self._filtered(rest, None, None, False)
+            try:
+                found = self._file.aggregate_batches(rows, wanted)
+            except StaffaError:
+                if rows.failure is None:
+                    raise
+                raise rows.failure from None
         else:
             found = self._file.aggregate(wanted, pushed)
         out: dict[str, dict[str, pa.Scalar]] = {name: {} for name in names}

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._evaluate import evaluate, no_rows, searched, text_of
-from staffa._filters import as_expression
+from staffa._filters import as_expression, checked_text
 from staffa._pushdown import Predicate, translate
 from staffa.errors import InternalError, InvalidArgumentError
 
@@ -52,11 +52,13 @@ def bind(expression: Any, file: _staffa.File, columns: list[str] | None) -> tupl
     Returns the predicate that the library evaluates, and the filter that pyarrow applies after it, or None if the
     library evaluates the whole expression. `columns` are the columns to read.
     """
-    if isinstance(expression, (list, tuple)):
+    if isinstance(expression, str):
+        names = _with_names(checked_text(expression))
+        expression = _of_text(expression, file.described(names), _Beside((names, file)))
+    elif isinstance(expression, (list, tuple)):
         expression = _made(expression, "\n".join(_paths(expression)), file)
-    if not isinstance(expression, str):
-        check_expression("filter", expression)
-    bound = _Translation(expression, file).result()
+    check_expression("filter", expression)
+    bound = _Translation(expression, text_of(expression), file).result()
     return bound.pushed, None if bound.whole else Filter(bound, file.names, columns)
 
 
@@ -103,17 +105,15 @@ class _Bound:
 
 
 class _Translation:
-    """A filter, an expression or text, to translate for the columns of a file: the key of a cache.
+    """An expression to translate for the columns of a file: the key of a cache.
 
     A translation takes as long as a scan of a small file: the expression is pickled, and the pickle read. It is bound
     to the columns that it may need alone: every other column costs time.
     """
 
-    def __init__(self, filter: Any, file: _staffa.File) -> None:
-        self._filter = filter
-        self._is_text = isinstance(filter, str)
-        text = _with_names(filter) if self._is_text else text_of(filter)
-        self._key = (self._is_text, text, file.described(text if self._is_text else searched(text)))
+    def __init__(self, expression: Any, text: str, file: _staffa.File) -> None:
+        self._expression = expression
+        self._key = (text, file.described(searched(text)))
         #: Until it is translated: the cache keeps no file open.
         self._file: _staffa.File | None = file
 
@@ -124,12 +124,12 @@ class _Translation:
         if not isinstance(other, _Translation):
             return NotImplemented
         # Expressions with the same text may differ in the type of a literal.
-        return self._key == other._key and (self._is_text or bool(self._filter.equals(other._filter)))
+        return self._key == other._key and bool(self._expression.equals(other._expression))
 
     def result(self) -> _Bound:
         """The expression, and what the library evaluates of it."""
         # Expressions with long lists are not cached.
-        return _translated(self) if len(self._key[1]) < _LONG_TEXT else _translated.__wrapped__(self)
+        return _translated(self) if len(self._key[0]) < _LONG_TEXT else _translated.__wrapped__(self)
 
 
 _LONG_TEXT = 10_000
@@ -140,15 +140,34 @@ def _translated(translation: _Translation) -> _Bound:
     file, translation._file = translation._file, None
     if file is None:
         raise InternalError("an expression is translated twice")
-    _, text, _ = translation._key
-    expression = translation._filter
-    if translation._is_text:
-        expression = _made(expression, text, file)
-        text = text_of(expression)
-    columns = file.empty(searched(text))
+    columns = file.empty(searched(translation._key[0]))
     stored = columns.to_pyarrow().schema
     comparable = columns.comparable(list(range(len(stored)))).to_pyarrow().schema
+    expression = translation._expression
     return _Bound(expression, comparable, *translate(expression, comparable, set(comparable.names)))
+
+
+class _Beside:
+    """An argument beside the key of a cache, which does not keep it: it is taken once."""
+
+    def __init__(self, value: Any) -> None:
+        self._value = value
+
+    def take(self) -> Any:
+        value, self._value = self._value, None
+        return value
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Beside)
+
+
+@functools.lru_cache(maxsize=64)
+def _of_text(text: str, _described: str, names_and_file: _Beside) -> Any:
+    """The expression of a text, for columns that are described so."""
+    return _made(text, *names_and_file.take())
 
 
 def _made(filter: Any, text: str, file: _staffa.File) -> Any:

@@ -44,10 +44,19 @@ def as_expression(filter: Any, schema: pa.Schema) -> Any:
     True
     """
     if isinstance(filter, str):
-        return _Columns(schema).expression(_staffa.parse_filter(filter))
+        return _Columns(schema).expression(_staffa.parse_filter(checked_text(filter)))
     if isinstance(filter, (list, tuple)):
         return _of_lists(filter, _Columns(schema))
     return filter
+
+
+def checked_text(text: str) -> str:
+    """A text of whole characters; half of a pair of surrogates is an error."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(f"filter: {error}") from None
+    return text
 
 
 class _Columns:
@@ -86,20 +95,16 @@ class _Columns:
         if operator in ("in", "not in"):
             if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
                 raise InvalidArgumentError(f"filter: column {name!r} is {operator} a list of values, found {value!r}")
-            values = list(value)
-            plain = _plain(values, _value_type(data_type))
-            if plain is None:
-                plain = _equals([self._literal(name, data_type, each) for each in values], _value_type(data_type))
-            found = field.isin(plain)
+            found = field.isin(self._list(name, data_type, list(value)))
             return ~found if operator == "not in" else found
         if pa.types.is_dictionary(data_type):
             field = field.cast(data_type.value_type)
         if operator in ("starts_with", "contains", "like"):
-            pattern = value.encode() if _is_binary(data_type) else value
+            pattern = self._pattern(name, data_type, value)
             call = {"starts_with": pc.starts_with, "contains": pc.match_substring, "like": pc.match_like}[operator]
             return call(field, pattern)
         if operator == "ilike":
-            return pc.match_like(field, value, ignore_case=True)
+            return pc.match_like(field, self._pattern(name, data_type, value), ignore_case=True)
         literal = self._literal(name, data_type, value)
         operator = _OPERATORS.get(operator, operator)
         comparisons = {
@@ -120,6 +125,28 @@ class _Columns:
             known = ", ".join([*comparisons, "in", "not in", "like", "ilike"])
             raise InvalidArgumentError(f"filter: unknown operator {operator!r}; there are {known}")
         return compare(literal)
+
+    def _list(self, name: str, data_type: pa.DataType, values: list[Any]) -> pa.Array:
+        """The values of a list, in the type of the column."""
+        own = _value_type(data_type)
+        plain = _plain(values, own)
+        if plain is not None:
+            return plain
+        literals = [self._literal(name, data_type, each) for each in values]
+        try:
+            return _equals(literals, own)
+        except pa.ArrowNotImplementedError as error:
+            raise InvalidArgumentError(
+                f"filter: column {name!r} of type {data_type} cannot be compared with {values!r}: {error}"
+            ) from error
+
+    def _pattern(self, name: str, data_type: pa.DataType, value: Any) -> str | bytes:
+        """A pattern for columns of text or of bytes."""
+        if isinstance(value, bytes) and _is_binary(data_type):
+            return value
+        if not isinstance(value, str):
+            raise InvalidArgumentError(f"filter: column {name!r}: a text as pattern expected, found {value!r}")
+        return checked_text(value).encode() if _is_binary(data_type) else checked_text(value)
 
     def _field(self, path: str) -> tuple[pa.DataType, pc.Expression]:
         """The type of a column, or of a field of a struct behind a point, and its expression."""
@@ -236,9 +263,9 @@ def _equals(literals: list[pa.Scalar], data_type: pa.DataType) -> pa.Array:
     """
     import pyarrow.compute as pc
 
-    by_type: dict[pa.DataType, list[Any]] = {}
+    by_type: dict[pa.DataType, list[pa.Scalar]] = {}
     for literal in literals:
-        by_type.setdefault(literal.type, []).append(literal.as_py())
+        by_type.setdefault(literal.type, []).append(literal)
     found = [_exact(pa.array(values, own), data_type) for own, values in by_type.items()]
     equal = pa.concat_arrays(found) if found else pa.array([], data_type)
     if pa.types.is_floating(data_type):
@@ -300,7 +327,8 @@ def _of_lists(filters: Any, columns: _Columns) -> pc.Expression:
     for group in groups:
         parts = []
         for condition in group:
-            if not isinstance(condition, tuple) or len(condition) != 3:
+            is_condition = isinstance(condition, tuple) and len(condition) == 3
+            if not is_condition or not all(isinstance(part, str) for part in condition[:2]):
                 raise InvalidArgumentError(
                     "filters must be conditions (column, operator, value) in a list, or lists of them, "
                     f"found {condition!r}"

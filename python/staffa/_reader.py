@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._filter import Filter
+from staffa.errors import InvalidArgumentError
 
 
 class Reader:
@@ -28,6 +29,8 @@ class Reader:
         self._reader = reader
         self._filter = filter
         self._left = limit
+        #: Why the filter failed: an Arrow stream hands on no exception.
+        self.failure: InvalidArgumentError | None = None
         schema = pa.schema(reader)
         if filter is not None:
             fields = [schema.field(i) for i in range(filter.num_wanted)]
@@ -62,7 +65,11 @@ class Reader:
                 break
             if self._filter is None:
                 return batch.to_pyarrow()
-            kept = self._filter.apply(batch)
+            try:
+                kept = self._filter.apply(batch)
+            except InvalidArgumentError as error:
+                self.failure = error
+                raise
             if self._left is not None:
                 kept = kept.slice(0, self._left)
                 self._left -= kept.num_rows

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from staffa._arguments import check_index, row_indices, row_range, whole_number
+from staffa._arguments import check_index, check_options, row_indices, row_range, whole_number
 from staffa._fragment import Keys, OpenFragment
 from staffa._lookalike import Lookalike
 from staffa._metrics import Reads
@@ -74,6 +74,7 @@ class Scannable:
 
     def count_rows(self, filter: Any = None, **options: Any) -> int:
         """The number of rows that match the filter; without a filter nothing is read."""
+        check_options("count_rows", options.keys() & {"columns"}, ())
         return self._scan("count_rows", columns=[], filter=filter, **options).count_rows()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import itertools
 import operator
 from collections.abc import Callable
@@ -341,3 +342,53 @@ def test_ten_thousand_conditions(stored: Callable[..., staffa.File]) -> None:
 def test_half_of_a_pair_of_surrogates_names_no_column(stored: Callable[..., staffa.File]) -> None:
     with pytest.raises(staffa.InvalidArgumentError, match="unknown column"):
         stored(pa.table({"a": [1]})).to_table(filter=[("a\ud800", "=", 1)])
+
+
+def test_a_text_for_files_with_other_columns(tmp_path: Path) -> None:
+    """Columns whose names pyarrow prints in an expression (`cast`, `to_type`, `allow_time_overflow`) are none of it."""
+    symbols = pa.array(["A", "B"]).dictionary_encode()
+    tables = [
+        {"symbol": symbols, "time": [1, 2], "low": [1.0, 2.0]},
+        {"symbol": symbols, "price": [1.0, 2.0]},
+        {"symbol": symbols, "time": ["x", "y"], "low": [1.5, 2.5]},
+    ]
+    for i, columns in enumerate(tables):
+        staffa.write_table(pa.table(columns), tmp_path / f"{i}.staffa")
+    for filter, rows in (("symbol = 'A'", 1), ("symbol ilike 'a'", 1), ("symbol ilike 'FieldPath('", 0)):
+        for i in range(len(tables)):
+            assert staffa.open(tmp_path / f"{i}.staffa").count_rows(filter) == rows
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [
+        "b in (1)",
+        "a = '\ud800'",
+        [("a", "like", 1)],
+        [("a", "ilike", None)],
+        [("s", "like", "\ud800")],
+        [("a", ["="], 1)],
+        [(1, "=", 1)],
+        [(b"a", "=", 1)],
+        [("a", "in", [[1]])],
+    ],
+)
+def test_odd_filters_are_invalid_arguments(filter: Any, stored: Callable[..., staffa.File], path: Path) -> None:
+    file = stored(pa.table({"a": [1], "b": [b"x"], "s": ["x"]}))
+    for read in (file.to_table, staffa.dataset(path).to_table):
+        with pytest.raises(staffa.InvalidArgumentError):
+            read(filter=filter)
+
+
+def test_the_first_of_days_and_patterns_of_bytes(stored: Callable[..., staffa.File]) -> None:
+    moments = pa.array([0, 1], pa.timestamp("us", "Europe/Berlin"))
+    file = stored(pa.table({"t": moments, "b": [b"xy", b"y"]}))
+    assert file.count_rows("t in ('0001-01-01')") == 0
+    assert file.count_rows([("b", "like", b"x%")]) == file.count_rows([("b", "like", "x%")]) == 1
+
+
+def test_an_aggregate_tells_why_its_filter_fails(stored: Callable[..., staffa.File]) -> None:
+    file = stored(pa.table({"e": [2**53 + 1, 1], "g": pa.array([1.0, 2.0], pa.float32())}))
+    for read in (file.to_table, functools.partial(file.aggregate, {"e": "max"})):
+        with pytest.raises(staffa.InvalidArgumentError, match="filter"):
+            read(filter=F("e") == F("g"))

@@ -3,7 +3,12 @@ use super::*;
 /// A field that may share a slot with those before it, and how many values it has there.
 fn joinable(rng: &mut Rng) -> (Piece, u64) {
     let digits = 1 + rng.below(4) as u8;
-    match rng.below(8) {
+    match rng.below(10) {
+        8.. => {
+            let count = 1 + rng.below(40);
+            let word = |i: usize| vec![b'a' + (i % 26) as u8; 1 + (7 * i) % 16];
+            (Piece::Word((0..count).map(word).collect()), count as u64)
+        }
         0..3 => (Piece::Decimal, 1 + rng.below(1200) as u64),
         3 => (Piece::Grouped, 1 + rng.below(30_000) as u64),
         4 => {
@@ -29,16 +34,21 @@ fn apart(numbers: impl Iterator<Item = u64>, radices: &[u64]) -> Vec<u64> {
     fields
 }
 
-/// Fields of any length behind others in one slot, and more digits than a register holds: versions, pairs of
-/// coordinates, moments of milliseconds.
+/// Fields of any length and words behind others in one slot, and more digits than a register holds: versions, pairs of
+/// coordinates, moments of milliseconds, lines of a log.
 #[test]
 fn slots_in_parts_agree_with_the_scalar_twin() {
     on_every_level(|| {
         let mut rng = Rng(0x9a57);
         let (mut by_parts, mut by_steps) = (0, 0);
         for round in 0..300 {
-            let fields: Vec<_> = (0..2 + rng.below(7)).map(|_| joinable(&mut rng)).collect();
-            // The first field begins a slot; another now and then.
+            let mut fields: Vec<_> = (0..2 + rng.below(7)).map(|_| joinable(&mut rng)).collect();
+            // The first field begins a slot; another now and then. Both are numbers: they have no bound.
+            for first in [0, fields.len() / 2] {
+                while let (Piece::Word(_), _) = fields[first] {
+                    fields[first] = joinable(&mut rng);
+                }
+            }
             let mut radices: Vec<u64> = fields.iter().map(|(_, radix)| *radix).collect();
             radices[0] = 0;
             if round % 3 == 0 {
