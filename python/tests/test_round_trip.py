@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -258,3 +259,22 @@ def test_profiles_of_columns_and_access(stored: Callable[..., staffa.File], path
     assert scanned.nbytes < stored(table).nbytes
     kept = stored(table, access="random")
     assert kept.to_table().equals(table)
+
+
+def test_prices_of_many_places(path: Path) -> None:
+    """Decimals as Spark has them: multiples of 10^16 beyond 64 bits, and a few that are none."""
+    random = np.random.default_rng(6)
+    cents = [int(number) for number in random.integers(-(10**7), 10**7, 5000)]
+    odd = [decimal.Decimal(10**37 - 1).scaleb(-18), decimal.Decimal(1).scaleb(-18), None]
+    with decimal.localcontext(decimal.Context(prec=50)):
+        prices = [decimal.Decimal(cent).scaleb(-2) for cent in cents]
+    for values, most in ((prices, 4), ([*prices, *odd, *prices], 5)):
+        table = pa.table({"price": pa.array(values, pa.decimal128(38, 18))})
+        staffa.write_table(table, path)
+        file = staffa.open(path)
+        assert file.to_table().equals(table)
+        assert file.nbytes < most * len(values)
+        rows = sorted({int(row) for row in random.integers(0, len(values), 50)})
+        assert file.take(rows).equals(table.take(rows))
+        condition = pc.field("price") > decimal.Decimal("12.50")
+        assert file.to_table(filter=condition).equals(table.filter(condition))

@@ -1,5 +1,5 @@
 //! Split: integers as quotients and remainders by a factor: times of whole seconds in microseconds,
-//! prices of whole cents, amounts that are mostly millions.
+//! prices of whole cents, amounts that are mostly millions; decimals of more places than their values have.
 //!
 //! ```text
 //! payload = factor: word, not 0
@@ -9,14 +9,15 @@
 //! value = quotient * factor + remainder, modulo 2 to the bits of a word. The factor is the greatest
 //! common divisor of all differences, or else the power of ten that most values are multiples of.
 
-use staffa_kernels::Int as _;
-
+use super::constant::Constant;
 use super::prelude::*;
 use crate::decode::integer;
-use crate::values::Physical as _;
 
 /// Values of the sample by which the power of ten is found.
 const SAMPLED: usize = 256;
+
+/// Powers of ten that are tried: a word of 128 bits has as many digits.
+const ZEROS: usize = 39;
 
 /// See the [module](self).
 pub struct Split;
@@ -35,11 +36,19 @@ impl Encoding for Split {
     }
 
     fn accepts(&self, ty: PhysicalType, kind: Kind) -> bool {
-        is_integer(ty, kind)
+        is_integer(ty, kind) || ty == PhysicalType::U128 && kind == Kind::Signed
     }
 
+    /// Wide integers of 64 bits are narrowed before.
     fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
-        values.len() >= 64 && values.physical_type() != PhysicalType::U8
+        let is_long = values.len() >= 64 && values.physical_type() != PhysicalType::U8;
+        is_long
+            && match values {
+                Values::U128(words) => words
+                    .iter()
+                    .any(|word| i64::try_from(*word as i128).is_err()),
+                _ => true,
+            }
     }
 
     fn encode(
@@ -48,26 +57,81 @@ impl Encoding for Split {
         stats: &Stats<'_>,
         chooser: &Chooser<'_>,
     ) -> Result<Option<Node>> {
+        if let Values::U128(words) = values {
+            return encode_wide(words, chooser);
+        }
         encode_ints!(values, words => encode(words, stats.kind(), chooser))
     }
 
     fn open<'a>(&self, node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
         node.expect_children(2)?;
-        open_ints!(node, T => {
-            let mut cursor = node.cursor();
-            let factor = read_word::<T>(&mut cursor)?.to_u64();
-            cursor.finish("factor")?;
-            corrupt_if!(factor == 0, "a factor of 1 or more expected, found 0");
-            let quotients = cx.open_words::<T>(node.child(0, "quotients", T::TYPE, node.len)?)?;
-            let remainders = cx.open_words::<T>(node.child(1, "remainders", T::TYPE, node.len)?)?;
-            Ok(T::wrap(Box::new(Parts { factor, quotients, remainders })))
-        })
+        if node.ty == PhysicalType::U128 {
+            return open::<u128>(node, cx);
+        }
+        open_ints!(node, T => open::<T>(node, cx))
     }
 
     fn detail(&self, node: &NodeRef<'_>) -> String {
-        format!("by {}", little_endian(node.payload))
+        let bytes = node.payload.iter().rev();
+        let factor = bytes.fold(0u128, |factor, byte| factor << 8 | u128::from(*byte));
+        format!("by {factor}")
     }
 }
+
+fn open<'a, T: Product>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<AnyDecoder<'a>> {
+    let mut cursor = node.cursor();
+    let factor = read_word::<T>(&mut cursor)?;
+    cursor.finish("factor")?;
+    corrupt_if!(
+        factor == T::default(),
+        "a factor of 1 or more expected, found 0"
+    );
+    let quotients = cx.open_words::<T>(node.child(0, "quotients", T::TYPE, node.len)?)?;
+    let rest = node.child(1, "remainders", T::TYPE, node.len)?;
+    let remainders = cx.open_words::<T>(rest)?;
+    // A constant has its value alone as payload.
+    let is_zero = rest.encoding == Constant.info().id && rest.payload.iter().all(|byte| *byte == 0);
+    Ok(T::wrap(Box::new(Parts {
+        factor,
+        quotients,
+        remainders: (!is_zero).then_some(remainders),
+    })))
+}
+
+/// Words that are multiplied modulo 2 to their bits.
+trait Product: Decodable {
+    /// The product by a factor, and another word.
+    fn times_plus(self, factor: Self, other: Self) -> Self;
+
+    /// Lends `f` places for `len` words.
+    fn with_places(
+        cx: &mut Scratch,
+        len: usize,
+        f: impl FnOnce(&mut Scratch, &mut [Self]) -> Result<()>,
+    ) -> Result<()>;
+}
+
+macro_rules! products {
+    ($($T:ty: $with_places:expr),*) => {$(impl Product for $T {
+        #[inline(always)]
+        fn times_plus(self, factor: Self, other: Self) -> Self {
+            self.wrapping_mul(factor).wrapping_add(other)
+        }
+
+        fn with_places(
+            cx: &mut Scratch,
+            len: usize,
+            f: impl FnOnce(&mut Scratch, &mut [Self]) -> Result<()>,
+        ) -> Result<()> {
+            $with_places(cx, len, f)
+        }
+    })*};
+}
+products!(
+    u8: Scratch::with, u16: Scratch::with, u32: Scratch::with, u64: Scratch::with,
+    // The buffers of a scan are of 64 bits.
+    u128: in_new_places
+);
 
 /// The factor by which splitting pays.
 fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
@@ -76,7 +140,8 @@ fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
     if common > 1 && common <= top {
         return Some(common);
     }
-    let zeros = shared_zeros(words, kind)?;
+    let sample = words.iter().step_by((words.len() / SAMPLED) | 1);
+    let zeros = shared_zeros(sample.map(|word| integer(*word, kind)))?;
     10u64.checked_pow(zeros).filter(|factor| *factor <= top)
 }
 
@@ -104,16 +169,15 @@ fn common_factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
 }
 
 /// The zeros that enough values of a sample end with for splitting to pay; `None` where none pays.
-fn shared_zeros<T: Integer>(words: &[T], kind: Kind) -> Option<u32> {
+fn shared_zeros(sample: impl Iterator<Item = i128>) -> Option<u32> {
     // How many values are multiples of each power of ten.
-    let (mut multiples, mut some) = ([0u32; 20], 0u32);
+    let (mut multiples, mut some) = ([0u32; ZEROS], 0u32);
     let (mut least, mut most) = (i128::MAX, i128::MIN);
-    for word in words.iter().step_by((words.len() / SAMPLED) | 1) {
-        let value = integer(*word, kind);
+    for value in sample {
         (least, most) = (least.min(value), most.max(value));
         // 0 is a multiple of every power of ten: it is not counted.
         some += u32::from(value != 0);
-        let mut left = value.unsigned_abs() as u64;
+        let mut left = value.unsigned_abs();
         for count in multiples.iter_mut().skip(1) {
             if !left.is_multiple_of(10) || left == 0 {
                 break;
@@ -122,7 +186,7 @@ fn shared_zeros<T: Integer>(words: &[T], kind: Kind) -> Option<u32> {
             *count += 1;
         }
     }
-    let full = f64::from(128 - (most - least).unsigned_abs().leading_zeros());
+    let full = f64::from(128 - most.abs_diff(least).leading_zeros());
     let saved = |(zeros, count): (u32, &u32)| {
         let share = f64::from(*count) / f64::from(some.max(1));
         let entropy = |share: f64| {
@@ -173,27 +237,87 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
     node(&Split, T::values(words), payload, children)
 }
 
-struct Parts<'a, T> {
-    factor: u64,
-    quotients: Box<dyn Decoder<T> + 'a>,
-    remainders: Box<dyn Decoder<T> + 'a>,
+/// The factor by which splitting wide integers pays.
+fn wide_factor(words: &[u128]) -> Option<u128> {
+    let sample = || words.iter().step_by((words.len() / SAMPLED) | 1);
+    let first = *words.first()? as i128;
+    let common = |words: &mut dyn Iterator<Item = &u128>| {
+        let differences = words.map(|word| (*word as i128).abs_diff(first));
+        differences.fold(0, greatest_common)
+    };
+    let most = i128::MAX.unsigned_abs();
+    // A division of 128 bits takes long: of all words only where the sample has a common factor.
+    let of_sample = common(&mut sample());
+    if of_sample > 1 {
+        let of_all = common(&mut words.iter());
+        if of_all > 1 && of_all <= most {
+            return Some(of_all);
+        }
+    }
+    let zeros = shared_zeros(sample().map(|word| *word as i128))?;
+    10u128.checked_pow(zeros).filter(|factor| *factor <= most)
 }
 
-impl<T: Integer> Parts<'_, T> {
+fn greatest_common(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+fn encode_wide(words: &[u128], chooser: &Chooser<'_>) -> Result<Option<Node>> {
+    let Some(factor) = wide_factor(words).or_else(|| chooser.must_encode().then_some(10)) else {
+        return Ok(None);
+    };
+    let divided = words.iter().map(|word| {
+        let (value, factor) = (*word as i128, factor as i128);
+        let (quotient, remainder) = (value.div_euclid(factor), value.rem_euclid(factor));
+        (quotient as u128, remainder as u128)
+    });
+    let (quotients, remainders): (Vec<u128>, Vec<u128>) = divided.unzip();
+    let children = vec![
+        chooser.child(Values::U128(&quotients), Kind::Signed)?,
+        chooser.child(Values::U128(&remainders), Kind::Signed)?,
+    ];
+    let payload = factor.to_le_bytes().to_vec();
+    node(&Split, Values::U128(words), payload, children)
+}
+
+struct Parts<'a, T> {
+    factor: T,
+    quotients: Box<dyn Decoder<T> + 'a>,
+    /// `None` where all are 0.
+    remainders: Option<Box<dyn Decoder<T> + 'a>>,
+}
+
+fn in_new_places(
+    cx: &mut Scratch,
+    len: usize,
+    f: impl FnOnce(&mut Scratch, &mut [u128]) -> Result<()>,
+) -> Result<()> {
+    f(cx, &mut vec![0; len])
+}
+
+impl<T: Product> Parts<'_, T> {
     fn read(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         rows.decode(self.quotients.as_ref(), cx, out)?;
-        cx.with(out.len(), |cx, remainders: &mut [T]| {
-            rows.decode(self.remainders.as_ref(), cx, remainders)?;
+        let Some(decoder) = &self.remainders else {
+            let factor = self.factor;
+            out.iter_mut()
+                .for_each(|place| *place = place.times_plus(factor, T::default()));
+            return Ok(());
+        };
+        T::with_places(cx, out.len(), |cx, remainders| {
+            rows.decode(decoder.as_ref(), cx, remainders)?;
             for (place, remainder) in out.iter_mut().zip(remainders) {
-                let product = place.to_u64().wrapping_mul(self.factor);
-                *place = T::from_u64(product).wrapping_add(*remainder);
+                *place = place.times_plus(self.factor, *remainder);
             }
             Ok(())
         })
     }
 }
 
-impl<T: Integer> Decoder<T> for Parts<'_, T> {
+impl<T: Product> Decoder<T> for Parts<'_, T> {
     fn len(&self) -> usize {
         self.quotients.len()
     }
