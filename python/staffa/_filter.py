@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._evaluate import evaluate, no_rows, searched, text_of
-from staffa._filters import as_expression, checked_text
+from staffa._filters import UnknownColumnError, as_expression, checked_text
 from staffa._pushdown import Predicate, translate
 from staffa.errors import InternalError, InvalidArgumentError
 
@@ -54,7 +54,8 @@ def bind(expression: Any, file: _staffa.File, columns: list[str] | None) -> tupl
     """
     if isinstance(expression, str):
         names = _with_names(checked_text(expression))
-        expression = _of_text(expression, file.described(names), _Beside((names, file)))
+        made = _of_text if len(expression) < _LONG_TEXT else _of_text.__wrapped__
+        expression = made(expression, file.described(names), _Beside((names, file)))
     elif isinstance(expression, (list, tuple)):
         expression = _made(expression, "\n".join(_paths(expression)), file)
     check_expression("filter", expression)
@@ -74,7 +75,8 @@ class Filter:
         self.num_wanted = len(wanted)
         self.pushed = bound.pushed
         #: The columns to read: the wanted ones, then those that only the filter needs.
-        self.columns = [*wanted, *(name for name in bound.comparable.names if name not in wanted)]
+        known = set(wanted)
+        self.columns = [*wanted, *(name for name in bound.comparable.names if name not in known)]
         places = {name: place for place, name in enumerate(self.columns)}
         self._positions = [places[name] for name in bound.comparable.names]
         self._comparable = bound.comparable
@@ -174,9 +176,10 @@ def _made(filter: Any, text: str, file: _staffa.File) -> Any:
     """The expression of text or of lists, for the columns of a file whose names occur in `text`."""
     try:
         return as_expression(filter, file.empty(text).flattened().to_pyarrow().schema)
-    except InvalidArgumentError:
-        # The message lists all columns.
-        return as_expression(filter, file.empty().flattened().to_pyarrow().schema)
+    except UnknownColumnError:
+        # The message lists all columns. Not of other errors: an iterator of values is at its end now.
+        as_expression(filter, file.empty().flattened().to_pyarrow().schema)
+        raise
 
 
 def _with_names(text: str) -> str:

@@ -32,6 +32,10 @@ _OPERATORS = {"=": "==", "<>": "!="}
 _QUOTED_NAME = re.compile(r'"((?:[^"]|"")*)"(?:\.|$)')
 
 
+class UnknownColumnError(InvalidArgumentError):
+    """A filter names a column that is not there."""
+
+
 def as_expression(filter: Any, schema: pa.Schema) -> Any:
     """A filter as an expression for columns of this schema; an expression stays as it is.
 
@@ -50,12 +54,12 @@ def as_expression(filter: Any, schema: pa.Schema) -> Any:
     return filter
 
 
-def checked_text(text: str) -> str:
-    """A text of whole characters; half of a pair of surrogates is an error."""
+def checked_text(text: str, what: str = "filter") -> str:
+    """A text of whole characters; half of a pair of surrogates is an error, which begins with `what`."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise InvalidArgumentError(f"filter: {error}") from None
+        raise InvalidArgumentError(f"{what}: {error}") from None
     return text
 
 
@@ -146,7 +150,8 @@ class _Columns:
             return value
         if not isinstance(value, str):
             raise InvalidArgumentError(f"filter: column {name!r}: a text as pattern expected, found {value!r}")
-        return checked_text(value).encode() if _is_binary(data_type) else checked_text(value)
+        text = checked_text(value, f"filter: column {name!r}")
+        return text.encode() if _is_binary(data_type) else text
 
     def _field(self, path: str) -> tuple[pa.DataType, pc.Expression]:
         """The type of a column, or of a field of a struct behind a point, and its expression."""
@@ -166,7 +171,7 @@ class _Columns:
             if found is None:
                 known = ", ".join(repr(field.name) for field in fields[:20]) or "none"
                 what = "column" if not names else f"field {rest!r} of column"
-                raise InvalidArgumentError(f"filter: unknown {what} {path!r}; there are {known}")
+                raise UnknownColumnError(f"filter: unknown {what} {path!r}; there are {known}")
             names.append(name)
             if after is None:
                 return found.type, pc.field(*names)

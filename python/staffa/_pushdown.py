@@ -127,7 +127,10 @@ def _part(steps: Iterator[tuple[str, str]], values: pa.RecordBatch) -> _Part:
         elif kind == "literal":
             call.arguments.append(values.column(int(value))[0])
         elif kind == "nested_field_ref":
-            call.arguments.append(_Call(kind, [_Field(next(steps)[1]) for _ in range(int(value))], {}))
+            fields = [next(steps) for _ in range(int(value))]
+            if any(step != "field_ref" for step, _ in fields):
+                raise _UnknownError
+            call.arguments.append(_Call(kind, [_Field(name) for _, name in fields], {}))
         else:
             raise _UnknownError
         if len(open_calls) == 1:

@@ -380,6 +380,17 @@ def test_odd_filters_are_invalid_arguments(filter: Any, stored: Callable[..., st
             read(filter=filter)
 
 
+@pytest.mark.parametrize("operator_", ["in", "not in"])
+def test_iterators_of_values_are_read_once(operator_: str, stored: Callable[..., staffa.File]) -> None:
+    file = stored(pa.table({"a": [1, 2, 3]}))
+    assert file.count_rows([("a", operator_, iter([1, 2]))]) == (2 if operator_ == "in" else 1)
+    for values in (iter(["x"]), ([1] for _ in range(2))):
+        with pytest.raises(staffa.InvalidArgumentError):
+            file.to_table(filter=[("a", operator_, values)])
+    with pytest.raises(staffa.InvalidArgumentError, match="unknown column 'b'"):
+        file.to_table(filter=[("a", operator_, iter([1])), ("b", "=", 1)])
+
+
 def test_the_first_of_days_and_patterns_of_bytes(stored: Callable[..., staffa.File]) -> None:
     moments = pa.array([0, 1], pa.timestamp("us", "Europe/Berlin"))
     file = stored(pa.table({"t": moments, "b": [b"xy", b"y"]}))

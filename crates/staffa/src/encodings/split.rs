@@ -9,7 +9,6 @@
 //! value = quotient * factor + remainder, modulo 2 to the bits of a word. The factor is the greatest
 //! common divisor of all differences, or else the power of ten that most values are multiples of.
 
-use super::constant::Constant;
 use super::prelude::*;
 use crate::decode::integer;
 
@@ -39,7 +38,7 @@ impl Encoding for Split {
         is_integer(ty, kind) || ty == PhysicalType::U128 && kind == Kind::Signed
     }
 
-    /// Wide integers of 64 bits are narrowed before.
+    /// Wide integers that all fit into 64 bits are left to `narrow`.
     fn is_viable(&self, values: Values<'_>, _: &Stats<'_>) -> bool {
         let is_long = values.len() >= 64 && values.physical_type() != PhysicalType::U8;
         is_long
@@ -87,10 +86,8 @@ fn open<'a, T: Product>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<
         "a factor of 1 or more expected, found 0"
     );
     let quotients = cx.open_words::<T>(node.child(0, "quotients", T::TYPE, node.len)?)?;
-    let rest = node.child(1, "remainders", T::TYPE, node.len)?;
-    let remainders = cx.open_words::<T>(rest)?;
-    // A constant has its value alone as payload.
-    let is_zero = rest.encoding == Constant.info().id && rest.payload.iter().all(|byte| *byte == 0);
+    let remainders = cx.open_words::<T>(node.child(1, "remainders", T::TYPE, node.len)?)?;
+    let is_zero = remainders.constant() == Some(T::default());
     Ok(T::wrap(Box::new(Parts {
         factor,
         quotients,
@@ -177,14 +174,12 @@ fn shared_zeros(sample: impl Iterator<Item = i128>) -> Option<u32> {
         (least, most) = (least.min(value), most.max(value));
         // 0 is a multiple of every power of ten: it is not counted.
         some += u32::from(value != 0);
-        let mut left = value.unsigned_abs();
-        for count in multiples.iter_mut().skip(1) {
-            if !left.is_multiple_of(10) || left == 0 {
-                break;
-            }
-            left /= 10;
-            *count += 1;
-        }
+        let zeros = zeros_of(value.unsigned_abs());
+        multiples
+            .iter_mut()
+            .skip(1)
+            .take(zeros)
+            .for_each(|count| *count += 1);
     }
     let full = f64::from(128 - most.abs_diff(least).leading_zeros());
     let saved = |(zeros, count): (u32, &u32)| {
@@ -235,6 +230,23 @@ fn encode<T: Integer>(words: &[T], kind: Kind, chooser: &Chooser<'_>) -> Result<
         chooser.child(T::values(&remainders), Kind::Unsigned)?,
     ];
     node(&Split, T::values(words), payload, children)
+}
+
+/// The zeros that a number ends with in decimal; none of 0.
+fn zeros_of(number: u128) -> usize {
+    let (mut wide, mut zeros) = (number, 0);
+    let mut narrow = loop {
+        // A division of 128 bits takes long.
+        match u64::try_from(wide) {
+            Ok(narrow) => break narrow,
+            Err(_) if !wide.is_multiple_of(10) => return zeros,
+            Err(_) => (wide, zeros) = (wide / 10, zeros + 1),
+        }
+    };
+    while narrow > 0 && narrow.is_multiple_of(10) {
+        (narrow, zeros) = (narrow / 10, zeros + 1);
+    }
+    zeros
 }
 
 /// The factor by which splitting wide integers pays.
@@ -326,3 +338,31 @@ impl<T: Product> Decoder<T> for Parts<'_, T> {
 }
 
 crate::conformance!(Split);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_of_wide_integers() {
+        let words = |values: &[i128]| -> Vec<u128> { values.iter().map(|v| *v as u128).collect() };
+        let price = 10i128.pow(16);
+        let prices: Vec<i128> = (1..300).map(|cents| cents * cents * price).collect();
+        assert_eq!(wide_factor(&words(&prices)), Some(price as u128));
+        // One that is no multiple: the zeros of the others.
+        let some = [prices.clone(), vec![1]].concat();
+        assert_eq!(wide_factor(&words(&some)), Some(price as u128));
+        // Two differ by more than a signed word has; a factor beyond that has no quotients.
+        assert_eq!(wide_factor(&words(&[i128::MIN, i128::MAX])), None);
+        assert_eq!(wide_factor(&[]), None);
+        for (number, zeros) in [
+            (0, 0),
+            (7, 0),
+            (1200, 2),
+            (10u128.pow(38), 38),
+            (u128::MAX, 0),
+        ] {
+            assert_eq!(zeros_of(number), zeros, "{number}");
+        }
+    }
+}

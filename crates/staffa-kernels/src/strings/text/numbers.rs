@@ -55,8 +55,7 @@ pub(super) struct SlotNumbers {
     scale: u64,
     /// The joined fields in two parts, where each has less than 2^32 as digits.
     halves: Option<Halves>,
-    /// The words of a slot of one: the bytes of each, the last one in the last place of a register of digits, and how
-    /// many there are, less one.
+    /// Of a slot that is a word: each word's bytes, at the end of a register of digits, and their count less one.
     words: Vec<([u64; 2], u8)>,
 }
 
@@ -155,7 +154,8 @@ impl Halves {
 }
 
 impl SlotNumbers {
-    /// The numbers of a slot with these fields; `None` where the fields are not digits of one base.
+    /// The numbers of a slot with these fields; `None` where the fields are not digits of one base, or there is a word
+    /// among others, or without bytes.
     pub(super) fn of(fields: &[(&Step, Radix)]) -> Option<Self> {
         let ((first, _), behind) = fields.split_first()?;
         let base = match first {

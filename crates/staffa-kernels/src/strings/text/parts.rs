@@ -87,13 +87,13 @@ fn split(template: &mut Template) -> Option<Vec<Vec<u64>>> {
             let step = steps.get(field)?;
             let own = step.digits();
             let others = own.map_or(u8::MAX, |own| digits.saturating_add(own));
-            let is_variable = steps.get(first)?.digits().is_none();
+            let before = steps.get(first)?;
+            let is_variable = before.digits().is_none();
             let most = if is_variable {
                 MOST_BEHIND
             } else {
                 MOST_DIGITS
             };
-            let before = steps.get(first)?;
             let is_other = is_hex(step) != is_hex(before) || is_word(step) || is_word(before);
             if field > first && (others > most || is_other) {
                 slots.push((first, field));
