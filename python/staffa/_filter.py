@@ -53,13 +53,15 @@ def bind(expression: Any, file: _staffa.File, columns: list[str] | None) -> tupl
     library evaluates the whole expression. `columns` are the columns to read.
     """
     if isinstance(expression, str):
-        names = _with_names(checked_text(expression))
-        made = _of_text if len(expression) < _LONG_TEXT else _of_text.__wrapped__
-        expression = made(expression, file.described(names), _Beside((names, file)))
+        described = file.described(_with_names(checked_text(expression)))
+        of_text = _of_text if len(expression) < _LONG_TEXT else _of_text.__wrapped__
+        expression = of_text(expression, described, _Once(file))
     elif isinstance(expression, (list, tuple)):
         expression = _made(expression, "\n".join(_paths(expression)), file)
     check_expression("filter", expression)
-    bound = _Translation(expression, text_of(expression), file).result()
+    key = _Expression(expression)
+    translated = _translated if len(key.text) < _LONG_TEXT else _translated.__wrapped__
+    bound = translated(key, file.described(searched(key.text)), _Once(file))
     return bound.pushed, None if bound.whole else Filter(bound, file.names, columns)
 
 
@@ -106,70 +108,62 @@ class _Bound:
     whole: bool
 
 
-class _Translation:
-    """An expression to translate for the columns of a file: the key of a cache.
+class _Expression:
+    """An expression as the key of a cache."""
 
-    A translation takes as long as a scan of a small file: the expression is pickled, and the pickle read. It is bound
-    to the columns that it may need alone: every other column costs time.
-    """
-
-    def __init__(self, expression: Any, text: str, file: _staffa.File) -> None:
-        self._expression = expression
-        self._key = (text, file.described(searched(text)))
-        #: Until it is translated: the cache keeps no file open.
-        self._file: _staffa.File | None = file
+    def __init__(self, expression: Any) -> None:
+        self.expression = expression
+        self.text = text_of(expression)
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return hash(self.text)
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Translation):
+        if not isinstance(other, _Expression):
             return NotImplemented
         # Expressions with the same text may differ in the type of a literal.
-        return self._key == other._key and bool(self._expression.equals(other._expression))
-
-    def result(self) -> _Bound:
-        """The expression, and what the library evaluates of it."""
-        # Expressions with long lists are not cached.
-        return _translated(self) if len(self._key[0]) < _LONG_TEXT else _translated.__wrapped__(self)
+        return self.text == other.text and bool(self.expression.equals(other.expression))
 
 
-_LONG_TEXT = 10_000
+class _Once:
+    """A file beside the key of a cache, which keeps no file open: it is taken once."""
 
+    def __init__(self, file: _staffa.File) -> None:
+        self._file: _staffa.File | None = file
 
-@functools.lru_cache(maxsize=64)
-def _translated(translation: _Translation) -> _Bound:
-    file, translation._file = translation._file, None
-    if file is None:
-        raise InternalError("an expression is translated twice")
-    columns = file.empty(searched(translation._key[0]))
-    stored = columns.to_pyarrow().schema
-    comparable = columns.comparable(list(range(len(stored)))).to_pyarrow().schema
-    expression = translation._expression
-    return _Bound(expression, comparable, *translate(expression, comparable, set(comparable.names)))
-
-
-class _Beside:
-    """An argument beside the key of a cache, which does not keep it: it is taken once."""
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def take(self) -> Any:
-        value, self._value = self._value, None
-        return value
+    def take(self) -> _staffa.File:
+        file, self._file = self._file, None
+        if file is None:
+            raise InternalError("a filter is made twice")
+        return file
 
     def __hash__(self) -> int:
         return 0
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Beside)
+        return isinstance(other, _Once)
+
+
+# Longer filters, which have long lists, are not cached.
+_LONG_TEXT = 10_000
 
 
 @functools.lru_cache(maxsize=64)
-def _of_text(text: str, _described: str, names_and_file: _Beside) -> Any:
+def _translated(key: _Expression, _described: str, file: _Once) -> _Bound:
+    """An expression, translated for the columns that are described so: those that it may need, as each costs time.
+
+    A translation takes as long as a scan of a small file: the expression is pickled, and the pickle read.
+    """
+    columns = file.take().empty(searched(key.text))
+    stored = columns.to_pyarrow().schema
+    comparable = columns.comparable(list(range(len(stored)))).to_pyarrow().schema
+    return _Bound(key.expression, comparable, *translate(key.expression, comparable, set(comparable.names)))
+
+
+@functools.lru_cache(maxsize=64)
+def _of_text(filter: str, _described: str, file: _Once) -> Any:
     """The expression of a text, for columns that are described so."""
-    return _made(text, *names_and_file.take())
+    return _made(filter, _with_names(filter), file.take())
 
 
 def _made(filter: Any, text: str, file: _staffa.File) -> Any:

@@ -1,6 +1,6 @@
 //! Scratch: a decoder's buffers.
 
-use staffa_kernels::{Int, as_bytes_mut, cast_slice_mut};
+use staffa_kernels::{Word, as_bytes_mut, cast_slice_mut};
 
 use crate::error::{Error, Result};
 use crate::values::vector_len;
@@ -16,20 +16,20 @@ pub(crate) fn vector_places<T>(buffer: &mut [T], len: usize, v: usize) -> Result
 #[derive(Debug, Default)]
 pub struct Scratch {
     /// Free buffers of words, as long as what they held: one row costs no vector of zeros.
-    words: Vec<Vec<u64>>,
+    words: Vec<Vec<u128>>,
     /// Free buffers of bytes.
     bytes: Vec<Vec<u8>>,
 }
 
 impl Scratch {
-    /// Lends `f` places for `len` integers, of arbitrary content.
-    pub fn with<T: Int, R>(
+    /// Lends `f` places for `len` words, of arbitrary content.
+    pub fn with<T: Word, R>(
         &mut self,
         len: usize,
         f: impl FnOnce(&mut Self, &mut [T]) -> Result<R>,
     ) -> Result<R> {
         let mut buffer = self.words.pop().unwrap_or_default();
-        let words = (len * size_of::<T>()).div_ceil(size_of::<u64>());
+        let words = (len * size_of::<T>()).div_ceil(size_of::<u128>());
         if buffer.len() < words {
             buffer.resize(words, 0);
         }

@@ -99,36 +99,17 @@ fn open<'a, T: Product>(node: &NodeRef<'a>, cx: &mut OpenContext<'a>) -> Result<
 trait Product: Decodable {
     /// The product by a factor, and another word.
     fn times_plus(self, factor: Self, other: Self) -> Self;
-
-    /// Lends `f` places for `len` words.
-    fn with_places(
-        cx: &mut Scratch,
-        len: usize,
-        f: impl FnOnce(&mut Scratch, &mut [Self]) -> Result<()>,
-    ) -> Result<()>;
 }
 
 macro_rules! products {
-    ($($T:ty: $with_places:expr),*) => {$(impl Product for $T {
+    ($($T:ty),*) => {$(impl Product for $T {
         #[inline(always)]
         fn times_plus(self, factor: Self, other: Self) -> Self {
             self.wrapping_mul(factor).wrapping_add(other)
         }
-
-        fn with_places(
-            cx: &mut Scratch,
-            len: usize,
-            f: impl FnOnce(&mut Scratch, &mut [Self]) -> Result<()>,
-        ) -> Result<()> {
-            $with_places(cx, len, f)
-        }
     })*};
 }
-products!(
-    u8: Scratch::with, u16: Scratch::with, u32: Scratch::with, u64: Scratch::with,
-    // The buffers of a scan are of 64 bits.
-    u128: in_new_places
-);
+products!(u8, u16, u32, u64, u128);
 
 /// The factor by which splitting pays.
 fn factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
@@ -153,11 +134,7 @@ fn common_factor<T: Integer>(words: &[T], kind: Kind) -> Option<u64> {
     let first = words.first()?.to_u64() ^ sign;
     let mut common = 0u64;
     for word in words {
-        let (mut a, mut b) = (common, (word.to_u64() ^ sign).abs_diff(first));
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        common = a;
+        common = greatest_common(common, (word.to_u64() ^ sign).abs_diff(first));
         if common == 1 {
             break;
         }
@@ -255,7 +232,7 @@ fn wide_factor(words: &[u128]) -> Option<u128> {
     let first = *words.first()? as i128;
     let common = |words: &mut dyn Iterator<Item = &u128>| {
         let differences = words.map(|word| (*word as i128).abs_diff(first));
-        differences.fold(0, greatest_common)
+        differences.fold(0, greatest_common_wide)
     };
     let most = i128::MAX.unsigned_abs();
     // A division of 128 bits takes long: of all words only where the sample has a common factor.
@@ -270,8 +247,18 @@ fn wide_factor(words: &[u128]) -> Option<u128> {
     10u128.checked_pow(zeros).filter(|factor| *factor <= most)
 }
 
-fn greatest_common(mut a: u128, mut b: u128) -> u128 {
+fn greatest_common(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+fn greatest_common_wide(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        if let (Ok(a), Ok(b)) = (u64::try_from(a), u64::try_from(b)) {
+            return greatest_common(a, b).into();
+        }
         (a, b) = (b, a % b);
     }
     a
@@ -302,14 +289,6 @@ struct Parts<'a, T> {
     remainders: Option<Box<dyn Decoder<T> + 'a>>,
 }
 
-fn in_new_places(
-    cx: &mut Scratch,
-    len: usize,
-    f: impl FnOnce(&mut Scratch, &mut [u128]) -> Result<()>,
-) -> Result<()> {
-    f(cx, &mut vec![0; len])
-}
-
 impl<T: Product> Parts<'_, T> {
     fn read(&self, rows: Rows<'_>, cx: &mut Scratch, out: &mut [T]) -> Result<()> {
         rows.decode(self.quotients.as_ref(), cx, out)?;
@@ -319,7 +298,7 @@ impl<T: Product> Parts<'_, T> {
                 .for_each(|place| *place = place.times_plus(factor, T::default()));
             return Ok(());
         };
-        T::with_places(cx, out.len(), |cx, remainders| {
+        cx.with(out.len(), |cx, remainders: &mut [T]| {
             rows.decode(decoder.as_ref(), cx, remainders)?;
             for (place, remainder) in out.iter_mut().zip(remainders) {
                 *place = place.times_plus(self.factor, *remainder);
