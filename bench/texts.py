@@ -40,6 +40,8 @@ def texts(rows: int) -> dict[str, list[str]]:
     moments = np.datetime64("2020-01-01T00:00:00.000") + numbers.integers(0, 10**11, rows).astype("timedelta64[ms]")
     parts = numbers.integers(0, [30, 30, 100], (rows, 3))
     places = numbers.uniform([-90, -180], [90, 180], (rows, 2))
+    hosts = ["".join(plain.choices(string.ascii_lowercase, k=plain.randint(3, 10))) for _ in range(40)]
+    calls = numbers.integers([0, 0, 1], [40, 10**7, 3000], (rows, 3))
     name = ("".join(plain.choices(string.ascii_lowercase, k=plain.randint(5, 14))) for _ in range(rows))
     return {
         "numbers": [str(number) for number in numbers.integers(0, 10**7, rows)],
@@ -49,6 +51,10 @@ def texts(rows: int) -> dict[str, list[str]]:
         "times with milliseconds": [str(moment) for moment in moments],
         "versions": [".".join(map(str, version)) for version in parts],
         "pairs of coordinates": [f"{latitude:.5f},{longitude:.5f}" for latitude, longitude in places],
+        "lines of a log": [
+            f"{str(second)[:16]}Z INFO [{hosts[host]}] request {request} took {took}ms"
+            for second, (host, request, took) in zip(seconds, calls, strict=True)
+        ],
         "decimals": [repr(round(float(value), 4)) for value in numbers.normal(0, 100, rows)],
         "IPv4 addresses": [".".join(map(str, address)) for address in octets],
         "UUIDs": [str(uuid.UUID(int=plain.getrandbits(128))) for _ in range(rows)],
