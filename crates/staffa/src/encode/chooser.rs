@@ -5,10 +5,9 @@ use staffa_kernels::VECTOR;
 #[cfg(any(test, feature = "experiments"))]
 use super::Pool;
 use super::position::{ChunkBytes, ChunkStrings, Position};
-use super::{Encoding, Hint, Profile, Rules, sample};
+use super::{Encoding, Hint, Profile, Rules, Shares, sample};
 use crate::decode::ReferenceStream;
 use crate::error::Result;
-use crate::format::Node;
 use crate::limits::Cancel;
 
 /// Levels with children of the profile `small`; only its roots are that high.
@@ -183,8 +182,8 @@ impl<'a> Chooser<'a> {
     }
 
     /// The node of another block at this place, where it has bytes that this one can share.
-    pub(crate) fn example(&self) -> Option<&'a Node> {
-        self.position.hint?.example.shares.as_ref()
+    pub(crate) fn example(&self) -> Option<&'a Shares> {
+        self.position.hint?.example.shares.as_deref()
     }
 
     /// Whether the hint is worth a try for few values: it has bytes to share, or was chosen for about

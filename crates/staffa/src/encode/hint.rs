@@ -1,10 +1,37 @@
 //! Hints: the tree of another block, which is tried first.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::{Pool, sample};
 use crate::format::Node;
 use crate::values::Values;
+
+/// A node with bytes that blocks can share.
+#[derive(Debug)]
+pub(crate) struct Shares {
+    pub(crate) node: Node,
+    opened: OnceLock<Box<dyn Any + Send + Sync>>,
+}
+
+impl Shares {
+    fn of(node: Node) -> Self {
+        Self {
+            node,
+            opened: OnceLock::new(),
+        }
+    }
+
+    /// What an encoding makes of the node, made once for all blocks.
+    pub(crate) fn opened<T: Send + Sync + 'static>(
+        &self,
+        open: impl FnOnce(&Node) -> T,
+    ) -> Option<&T> {
+        let opened = self.opened.get_or_init(|| Box::new(open(&self.node)));
+        opened.downcast_ref()
+    }
+}
 
 /// The tree of another block: the encodings, what they took, and bytes that blocks can share.
 #[derive(Debug, Clone)]
@@ -17,7 +44,7 @@ pub(crate) struct Example {
     /// Bytes of the node and its children that are not shared.
     own_bytes: usize,
     /// The node, where it has bytes that blocks can share.
-    pub(super) shares: Option<Node>,
+    pub(super) shares: Option<Arc<Shares>>,
     pub(super) children: Vec<Self>,
 }
 
@@ -31,7 +58,7 @@ impl Example {
             len: node.len,
             string_bytes: 0,
             own_bytes: node.size() - shareable,
-            shares: (shareable > 0).then(|| node.clone()),
+            shares: (shareable > 0).then(|| Arc::new(Shares::of(node.clone()))),
             children: node
                 .children
                 .iter()
@@ -85,12 +112,16 @@ impl Example {
     }
 
     /// Whether a tree of the same encodings still suits these values: while it takes at most 8% more per
-    /// value (decision 30), or as much more as strings are longer, up to twice.
+    /// value (decision 30), or as much more as strings are longer, of many values up to twice.
     pub(crate) fn suits(&self, node: &Node, values: Values<'_>, shareable: usize) -> bool {
-        // Headers do not grow with the values.
-        let headers = if sample::are_few(node.len) { 4.0 } else { 64.0 };
+        // Headers do not grow with the values. Few values are a block because they are long, one as another.
+        let (headers, most_longer) = if sample::are_few(node.len) {
+            (4.0, f64::MAX)
+        } else {
+            (64.0, 2.0)
+        };
         let as_many = self.string_bytes as f64 / self.len.max(1) as f64 * node.len as f64;
-        let longer = (string_bytes(values) as f64 / as_many.max(1.0)).clamp(1.0, 2.0);
+        let longer = (string_bytes(values) as f64 / as_many.max(1.0)).clamp(1.0, most_longer);
         let most = self.per_value() * node.len as f64 * longer * 1.08 + headers;
         (node.size() - shareable) as f64 <= most + shareable as f64 * 0.5
     }

@@ -25,7 +25,7 @@ mod stats;
 pub(crate) use chooser::Chooser;
 pub(crate) use coder::{Coder, Key, hash_of};
 pub use distinct::Coded;
-pub(crate) use hint::{Example, Hint};
+pub(crate) use hint::{Example, Hint, Shares};
 pub use info::{Availability, Bits, Info, PointAccess};
 pub use matches::Sequences;
 pub use pool::Pool;

@@ -10,6 +10,7 @@ use crate::limits::Cancel;
 use crate::limits::map_parallel;
 use crate::read::{ChunkReader, File, OutputLayout, RowRange, read_batch};
 use crate::values::{Kind, Values};
+use crate::write::block_rows::BlockRows;
 use crate::write::choose::choose;
 use crate::write::chunk::ChunkOptions;
 use crate::write::correlate::{Tried, correlate};
@@ -134,12 +135,11 @@ impl File {
         let leaves = leaves.iter().zip(self.layout().leaves());
         let never = Cancel::new();
         let mut chosen = map_parallel(leaves.enumerate(), |(i, (array, leaf))| {
-            let block_rows = self.chunk(i, 0)?.block_rows as usize;
+            let blocks = BlockRows::of_all(self.chunk(i, 0)?.block_rows as usize);
             let options = ChunkOptions {
                 rules: self.balanced(leaf.column),
                 requested_encoding: None,
-                block_rows,
-                token_block_rows: block_rows,
+                blocks,
                 verify: false,
                 kind: leaf.kind,
                 cancel: &never,

@@ -7,6 +7,7 @@
 use std::sync::OnceLock;
 
 use super::block_input::{BlockInput, block_inputs};
+use super::block_rows::{BlockRows, Smaller};
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
 use super::shared_dictionary::{ChunkCodes, Shared, SharedDictionary, Sharing};
 use super::summary::OfDistinct;
@@ -26,17 +27,17 @@ pub(crate) fn choose<'a>(
 ) -> Result<ChosenChunk<'a>> {
     options.cancel.check()?;
     let cut = Cut::of(array, options)?;
-    let block_rows = options.token_block_rows;
-    if block_rows >= options.block_rows || array.values.len() < 2 * block_rows {
+    let Some(Smaller { rows, with_tokens }) = options.blocks.smaller else {
         return cut.trees(hint, None)?.ok_or_else(none_chosen);
-    }
+    };
     let smaller = ChunkOptions {
-        block_rows,
+        blocks: BlockRows::of_all(rows),
         ..options
     };
     // Strings that repeat are seldom tokens: the cut that is likely comes first.
     let repeats = cut.codes.is_some();
-    if !repeats && let Some(chosen) = Cut::of(array, smaller)?.trees(hint, Some(true))? {
+    let wanted = with_tokens.then_some(true);
+    if !repeats && let Some(chosen) = Cut::of(array, smaller)?.trees(hint, wanted)? {
         return Ok(chosen);
     }
     if let Some(chosen) = cut.trees(hint, repeats.then_some(false))? {
@@ -63,7 +64,7 @@ struct Cut<'a> {
 
 impl<'a> Cut<'a> {
     fn of(array: &'a LeafArray, options: ChunkOptions<'a>) -> Result<Self> {
-        let inputs = block_inputs(array, options.block_rows)?;
+        let inputs = block_inputs(array, options.blocks.rows)?;
         let codes = match options.requested_encoding {
             Some(_) => None,
             None => ChunkCodes::of(&inputs),

@@ -9,6 +9,7 @@
 //! ```
 
 use super::block_input::BlockInput;
+use super::block_rows::BlockRows;
 use super::shared_dictionary::Sharing;
 use super::summary::{BlockSummary, OfDistinct};
 use super::verify::Verifier;
@@ -27,11 +28,7 @@ use crate::values::{Bitmap, Kind, PhysicalType, Values};
 pub(crate) struct ChunkOptions<'a> {
     pub rules: Rules,
     pub requested_encoding: Option<&'a str>,
-    /// Values of a block.
-    pub block_rows: usize,
-    /// Values of a block of strings that share tokens, where the chunk has at least two such blocks:
-    /// not more.
-    pub token_block_rows: usize,
+    pub blocks: BlockRows,
     pub verify: bool,
     pub kind: Kind,
     pub cancel: &'a Cancel,
@@ -183,7 +180,7 @@ impl ChosenChunk<'_> {
         EncodedChunk {
             references: references.to_vec(),
             values: self.len,
-            block_rows: self.options.block_rows,
+            block_rows: self.options.blocks.rows,
             shared: shared.to_vec(),
             blocks,
         }

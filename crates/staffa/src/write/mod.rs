@@ -4,6 +4,7 @@
 
 mod atomic_file;
 mod block_input;
+pub(crate) mod block_rows;
 pub(crate) mod choose;
 pub(crate) mod chunk;
 pub(crate) mod chunk_statistics;

@@ -3,7 +3,7 @@
 
 use arrow_buffer::i256;
 
-use super::WriteOptions;
+use super::block_rows::BlockRows;
 use super::choose::choose;
 use super::chunk::{ChosenChunk, ChunkOptions, EncodedChunk, Reference};
 use super::chunk_statistics::{self, sum_of};
@@ -15,11 +15,11 @@ use super::similar::Families;
 use super::unsupported_value::explained;
 use super::window::Window;
 use crate::arrow::{Domain, Layout, Leaf, shred_columns};
-use crate::encode::{Access, Hint, Profile, Rules};
+use crate::encode::{Hint, Rules};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
 use crate::limits::{map_heaviest_first, map_parallel};
-use crate::values::{Kind, LeafArray, LeafValues, Physical as _, for_words};
+use crate::values::{LeafArray, LeafValues, Physical as _, for_words};
 
 /// A row group, ready to be written.
 #[derive(Default)]
@@ -46,7 +46,7 @@ pub(super) fn encode(
         let batch = rows.take(window)?;
         let mut arrays = shred_columns(&batch, &plan.layout, window.columns.clone())?;
         round_and_check(&mut arrays, plan, first_leaf, first_row)?;
-        let leaves = leaves_of(&arrays, plan, first_leaf);
+        let leaves = leaves_of(&arrays, batch.num_rows(), plan, first_leaf);
         if plan.options.chunk_statistics {
             let leaves = leaves.iter().map(|leaf| (leaf.array, leaf.leaf));
             encoded.sums.extend(chunk_statistics::sums(leaves)?);
@@ -84,13 +84,18 @@ struct LeafOf<'a> {
 }
 
 /// The leaves of the table from leaf `first_leaf` on, with these arrays.
-fn leaves_of<'a>(arrays: &'a [LeafArray], plan: &'a Plan, first_leaf: usize) -> Vec<LeafOf<'a>> {
+fn leaves_of<'a>(
+    arrays: &'a [LeafArray],
+    rows: usize,
+    plan: &'a Plan,
+    first_leaf: usize,
+) -> Vec<LeafOf<'a>> {
     let specs = plan.layout.leaves().iter().zip(&plan.columns);
     let leaves = arrays.iter().zip(specs.skip(first_leaf));
     let of = |(array, (leaf, column))| LeafOf {
         array,
         leaf,
-        options: chunk_options(plan, column, leaf, array),
+        options: chunk_options(plan, column, leaf, (array, rows)),
     };
     leaves.map(of).collect()
 }
@@ -169,51 +174,21 @@ fn round_and_check(
     checked?.into_iter().collect()
 }
 
-/// About how many bytes a block decodes to at most: what one value costs to read. Floats of lists are
-/// vectors: they lose nothing by small blocks, and a row may lie in two of them.
-fn block_bytes(access: Access, leaf: &Leaf) -> usize {
-    match access {
-        Access::Scan => 4 << 20,
-        Access::Random if leaf.item && leaf.kind == Kind::Float => 32 << 10,
-        Access::Random => 64 << 10,
-    }
-}
-
-/// As [`block_bytes`], of strings whose blocks share tokens: they lose next to nothing by smaller
-/// blocks. With `small`, that is too much.
-fn token_block_bytes(access: Access, leaf: &Leaf, profile: Profile) -> usize {
-    match profile {
-        Profile::Small => block_bytes(access, leaf),
-        Profile::Fast | Profile::Balanced => block_bytes(access, leaf).min(1 << 20),
-    }
-}
-
-/// Values of the blocks of a leaf: a power of two, as many as decode to about `bytes` on average.
-fn block_rows(array: &LeafArray, options: &WriteOptions, bytes: usize) -> usize {
-    let values = &array.values;
-    let average = values.bytes().div_ceil(values.len().max(1)).max(1);
-    let rows = (bytes / average).max(1);
-    options.block_rows.min(1 << rows.ilog2())
-}
-
 fn chunk_options<'a>(
     plan: &'a Plan,
     column: &'a ColumnPlan,
     leaf: &Leaf,
-    array: &LeafArray,
+    (array, rows): (&LeafArray, usize),
 ) -> ChunkOptions<'a> {
-    let access = plan.options.access;
-    let rows = |bytes| block_rows(array, &plan.options, bytes);
     ChunkOptions {
         rules: Rules {
-            access,
+            access: plan.options.access,
             rounded: column.rounding.is_some(),
             excluded: plan.excluded,
             ..Rules::of(&POOL, column.profile)
         },
         requested_encoding: column.requested_encoding.as_deref(),
-        block_rows: rows(block_bytes(access, leaf)),
-        token_block_rows: rows(token_block_bytes(access, leaf, column.profile)),
+        blocks: BlockRows::of(leaf, array, rows, column, &plan.options),
         verify: plan.options.verify,
         kind: leaf.kind,
         cancel: &plan.options.cancel,

@@ -41,7 +41,7 @@ fn first_unsupported(
     first_row: u64,
 ) -> Option<String> {
     let encoding = POOL.by_name(options.requested_encoding?).ok()?;
-    let inputs = block_inputs(array, options.block_rows).ok()?;
+    let inputs = block_inputs(array, options.blocks.rows).ok()?;
     for (block, input) in inputs.iter().enumerate() {
         let unsupported = |values| Some((values, encoding.unsupported_value(values)?));
         let Some((values, unsupported)) = input.values().and_then(unsupported) else {
@@ -52,7 +52,7 @@ fn first_unsupported(
             Some(validity) => validity.ones().nth(unsupported.at)? as usize,
             None => unsupported.at,
         };
-        let row = block * options.block_rows + row;
+        let row = block * options.blocks.rows + row;
         let column = column.filter(|_| leaf.flat && leaf.ty != Some(PhysicalType::Bytes));
         let typed = column.and_then(|column| typed(column, row).ok());
         let value = typed.unwrap_or_else(|| shown(values, unsupported.at, leaf));

@@ -8,6 +8,7 @@
     clippy::panic
 )]
 
+mod block_rows;
 #[path = "../common/mod.rs"]
 mod common;
 mod encodings;

@@ -27,15 +27,21 @@ use codes::Codes;
 use decode::Text;
 use table::{SHARED, strings_of, table};
 use tokens::Tokens;
-use train::{COMPARED, ESTIMATED, SAMPLED, TRIED};
+use train::{COMPARED, ESTIMATED, SAMPLED, TRIED, sample};
 
 use super::prelude::*;
-use crate::encode::ChunkStrings;
+use crate::encode::{ChunkStrings, Shares};
 use crate::values::{Strings, StringsBuf, distinct_bytes};
 
 /// A block is unlike its chunk where the chunk's tokens have so many times the codes of its own. One language
 /// of several has 1.7 times, plays of a game 1.2, articles 1.05.
 const UNLIKE: f64 = 1.3;
+
+/// A shorter text is encoded as quickly as it is looked at.
+const LEAST_NOISE: usize = 2 * NOISE;
+/// Bytes of a sample that tells noise, of which a random byte has 7.98 bits.
+const NOISE: usize = 2 * TRIED;
+const MOST_BITS: f64 = 7.9;
 
 /// See the [module](self).
 pub struct OnPair;
@@ -90,9 +96,10 @@ impl Encoding for OnPair {
         let strings = byte_strings(values)?;
         let example = chooser
             .example()
-            .filter(|node| node.encoding == self.info().id);
+            .filter(|shares| shares.node.encoding == self.info().id);
         let payload = match example.and_then(|example| reused(example, strings)) {
             Some(payload) => payload,
+            None if !chooser.must_encode() && is_noise(strings) => return Ok(None),
             None => trained(strings, chooser)?,
         };
         let lengths = chooser.lengths(&strings.lengths())?;
@@ -155,35 +162,85 @@ pub(crate) fn has_tokens(node: &Node) -> bool {
     node.encoding == OnPair.info().id
 }
 
+/// Whether a text looks like noise, as compressed or encrypted bytes do: all bytes are as frequent in a sample, and tokens of
+/// it save nothing.
+fn is_noise(strings: Strings<'_>) -> bool {
+    let text = strings.contents();
+    text.len() >= LEAST_NOISE
+        && bits_of_byte(&sample(text, NOISE)) > MOST_BITS
+        && Tokens::of_sample(strings, NOISE, &[]).estimated_bytes(text, ESTIMATED) >= text.len()
+}
+
+/// The entropy of a byte, in bits.
+fn bits_of_byte(parts: &[&[u8]]) -> f64 {
+    let mut counts = [0usize; 256];
+    for byte in parts.iter().copied().flatten() {
+        counts[usize::from(*byte)] += 1;
+    }
+    let all: usize = counts.iter().sum();
+    let seen = counts.iter().filter(|count| **count > 0);
+    let shares = seen.map(|count| *count as f64 / all as f64);
+    shares.map(|share| -share * share.log2()).sum()
+}
+
+/// The tokens of another block.
+struct Reusable {
+    tokens: Tokens,
+    /// Bytes of their table.
+    table: usize,
+    codes_per_byte: f64,
+}
+
+impl Reusable {
+    fn of(example: &Node) -> Option<Self> {
+        let table = table(&example.payload)?;
+        let tokens = Tokens::read(table)?;
+        // Codes and bytes of the block.
+        let mut rest = Cursor::new(example.payload.get(table.len()..)?);
+        let known = tokens.strings.as_strings();
+        let codes = Codes::read(&mut rest, example.len.div_ceil(VECTOR), known.len()).ok()?;
+        let (total, lengths) = (codes.total(), known.lengths());
+        let (groups, mut left_over) = (codes.group_ends().ok()?, Vec::new());
+        codes.of_group(groups.len(), &mut left_over).ok()?;
+        let left_over = left_over.iter().map(|code| lengths.get(*code as usize));
+        let left_over = left_over.map(|len| Some(*len? as usize));
+        let grouped = groups.last().map_or(0, |end| *end as usize);
+        let bytes = grouped + left_over.sum::<Option<usize>>()?;
+        Some(Self {
+            table: table.len(),
+            codes_per_byte: total as f64 / bytes as f64,
+            tokens,
+        })
+    }
+}
+
 /// The payload with the tokens of another block, where they serve these strings nearly as well:
 /// blocks with the same tokens share them.
-fn reused(example: &Node, strings: Strings<'_>) -> Option<Vec<u8>> {
-    let table = table(&example.payload)?;
-    let tokens = Tokens::read(table)?;
-    if !tokens.knows(strings.contents()) {
+fn reused(example: &Shares, strings: Strings<'_>) -> Option<Vec<u8>> {
+    let reusable = example.opened(Reusable::of)?.as_ref()?;
+    let (tokens, text) = (&reusable.tokens, strings.contents());
+    if !tokens.knows(text) {
         return None;
     }
-    // Codes and bytes of the other block.
-    let mut rest = Cursor::new(example.payload.get(table.len()..)?);
-    let known = tokens.strings.as_strings();
-    let codes = Codes::read(&mut rest, example.len.div_ceil(VECTOR), known.len()).ok()?;
-    let (total, lengths) = (codes.total(), known.lengths());
-    let (groups, mut left_over) = (codes.group_ends().ok()?, Vec::new());
-    codes.of_group(groups.len(), &mut left_over).ok()?;
-    let left_over = left_over.iter().map(|code| lengths.get(*code as usize));
-    let left_over = left_over.map(|len| Some(*len? as usize));
-    let bytes = groups.last().map_or(0, |end| *end as usize) + left_over.sum::<Option<usize>>()?;
-    let expected = total as f64 / bytes as f64 * strings.contents().len() as f64;
-    let saved = (table.len() * 8) as f64 / f64::from(tokens.width().max(1));
+    let expected = reusable.codes_per_byte * text.len() as f64;
+    let saved = (reusable.table * 8) as f64 / f64::from(tokens.width().max(1));
     let most = expected * 1.02 + saved;
     // A sample shows most failures before all is encoded.
-    let all = strings.contents();
-    let sampled = tokens.estimated_codes(all, (all.len() / 16).clamp(2 * TRIED, COMPARED));
+    let sampled = tokens.estimated_codes(text, (text.len() / 16).clamp(2 * TRIED, COMPARED));
     if sampled > most * 1.05 {
-        return None;
+        let own = own_codes(strings);
+        if sampled > own * UNLIKE {
+            return None;
+        }
     }
     let (payload, codes) = tokens.payload(strings).ok()?;
-    (codes as f64 <= most).then_some(payload)
+    let suits = codes as f64 <= most.max(sampled * 1.05);
+    suits.then_some(payload)
+}
+
+/// Codes by tokens of a sample of the text itself.
+fn own_codes(strings: Strings<'_>) -> f64 {
+    Tokens::of_sample(strings, SAMPLED, &[]).estimated_codes(strings.contents(), 2 * SAMPLED)
 }
 
 /// The tokens that take the most bytes in several blocks, and the number of those blocks.

@@ -150,3 +150,21 @@ fn no_row_goes_on_behind_its_vector() {
     assert_eq!(read(&node, 1023), None);
     assert_eq!(read(&node, 1022), expected(1022));
 }
+
+#[test]
+fn noise_has_no_tokens_unless_they_are_asked_for() {
+    let mut random = Random(14);
+    let mut strings = StringsBuf::new();
+    for _ in 0..20 {
+        let noise: Vec<u8> = (0..5000).map(|_| random.below(256) as u8).collect();
+        strings.push(&noise);
+    }
+    let values = Values::Bytes(strings.as_strings());
+    let stats = Stats::new(values, Kind::Unsigned);
+    let free = Chooser::root(&POOL, Profile::Balanced, None);
+    assert!(OnPair.encode(values, &stats, &free).unwrap().is_none());
+    assert_eq!(chosen(values).encoding, OnPair.info().id);
+    let text = sentences(2000, 40, &mut random);
+    let text: StringsBuf = text.iter().map(Vec::as_slice).collect();
+    assert!(!is_noise(text.as_strings()));
+}

@@ -57,7 +57,7 @@ impl Column {
         };
         Ok(Some(Self {
             len: chosen.len,
-            block_rows: chosen.options.block_rows,
+            block_rows: chosen.options.blocks.rows,
             stream,
             numbers,
             validity,
@@ -84,7 +84,7 @@ impl Column {
 /// Sets the block by which columns of the same blocks are judged: the one in which most of them have more than
 /// one value, of these the one next to the middle. Of several blocks not the last, which may be short.
 pub(super) fn set_judged(chosen: &mut [ChosenChunk<'_>]) {
-    let shape = |chunk: &ChosenChunk<'_>| (chunk.len, chunk.options.block_rows);
+    let shape = |chunk: &ChosenChunk<'_>| (chunk.len, chunk.options.blocks.rows);
     let mut varied: HashMap<(usize, usize), Vec<usize>> = HashMap::new();
     for chunk in chosen.iter() {
         let Some((_, blocks)) = chunk.blocks.split_last().filter(|(_, rest)| rest.len() > 1) else {

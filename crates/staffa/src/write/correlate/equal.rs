@@ -27,7 +27,7 @@ impl Outline {
             ty: chunk.ty,
             kind: chunk.options.kind,
             rows: chunk.len,
-            block_rows: chunk.options.block_rows,
+            block_rows: chunk.options.blocks.rows,
             bytes,
         })
     }

@@ -299,7 +299,7 @@ fn independent(derivations: &[Derivation]) -> usize {
 fn have_same_blocks(chosen: &[ChosenChunk<'_>], derivation: &Derivation) -> bool {
     let blocks = |leaf: usize| {
         let chunk = chosen.get(leaf)?;
-        Some((chunk.len, chunk.options.block_rows)).filter(|_| !chunk.blocks.is_empty())
+        Some((chunk.len, chunk.options.blocks.rows)).filter(|_| !chunk.blocks.is_empty())
     };
     let own = blocks(derivation.leaf);
     let mut references = derivation.references.iter();
