@@ -54,6 +54,9 @@ const LONG_RUN: usize = 12;
 /// Encodings that are tried although the best tree so far beats their estimate.
 const DOUBTED: usize = 2;
 
+/// Bytes of a string that is worth more than `constant`.
+const LEAST_LONG: usize = 256;
+
 /// An encoding with children is tried only if its estimate saves more than 1/64.
 const LEAST_SAVING: usize = 64;
 
@@ -84,7 +87,9 @@ impl Chooser<'_> {
             return self.encode_requested(name, values, stats);
         }
         let constant = self.rules.pool.constant;
-        if !values.is_empty() && stats.runs() == 1 && self.offers(constant) {
+        // One long string may still have tokens.
+        let is_long = values.len() == 1 && values.plain_bytes() >= LEAST_LONG;
+        if !values.is_empty() && stats.runs() == 1 && !is_long && self.offers(constant) {
             return encoded(constant, values, stats, self);
         }
         let few = sample::are_few(values.len());

@@ -8,6 +8,10 @@ use super::{Pool, sample};
 use crate::format::Node;
 use crate::values::Values;
 
+/// Few strings, and bytes of each, on average, from which on they are long.
+const FEW: usize = 128;
+const LONG: usize = 256;
+
 /// A node with bytes that blocks can share.
 #[derive(Debug)]
 pub(crate) struct Shares {
@@ -23,7 +27,7 @@ impl Shares {
         }
     }
 
-    /// What an encoding makes of the node, made once for all blocks.
+    /// What an encoding makes of the node, made once for all blocks, by one thread: others wait.
     pub(crate) fn opened<T: Send + Sync + 'static>(
         &self,
         open: impl FnOnce(&Node) -> T,
@@ -112,14 +116,13 @@ impl Example {
     }
 
     /// Whether a tree of the same encodings still suits these values: while it takes at most 8% more per
-    /// value (decision 30), or as much more as strings are longer, of many values up to twice.
+    /// value (decision 30), or as much more as strings are longer, up to twice but for few long ones.
     pub(crate) fn suits(&self, node: &Node, values: Values<'_>, shareable: usize) -> bool {
-        // Headers do not grow with the values. Few values are a block because they are long, one as another.
-        let (headers, most_longer) = if sample::are_few(node.len) {
-            (4.0, f64::MAX)
-        } else {
-            (64.0, 2.0)
-        };
+        // Headers do not grow with the values.
+        let headers = if sample::are_few(node.len) { 4.0 } else { 64.0 };
+        // Few long strings differ in length as much as they like.
+        let are_long = node.len <= FEW && self.string_bytes > LONG * self.len;
+        let most_longer = if are_long { f64::MAX } else { 2.0 };
         let as_many = self.string_bytes as f64 / self.len.max(1) as f64 * node.len as f64;
         let longer = (string_bytes(values) as f64 / as_many.max(1.0)).clamp(1.0, most_longer);
         let most = self.per_value() * node.len as f64 * longer * 1.08 + headers;
@@ -203,7 +206,19 @@ mod tests {
         assert!(suits(150, 48_000) && !suits(150, 49_000));
         // Up to twice, and not less where they are shorter.
         assert!(suits(1000, 64_000) && !suits(1000, 66_000) && suits(10, 32_000));
+        // Few long ones as much as they like.
+        let node = |len: usize, bytes: usize| Node { len, ..node(bytes) };
+        let (few, longer): (StringsBuf, StringsBuf) = (
+            [&[b'a'; 1000][..]; 4].into_iter().collect(),
+            [&[b'a'; 9000][..]; 4].into_iter().collect(),
+        );
+        let of_few = Example::of_values(&node(4, 2000), Values::Bytes(few.as_strings()), &POOL);
+        let longer = Values::Bytes(longer.as_strings());
+        assert!(
+            of_few.suits(&node(4, 18_000), longer, 0) && !of_few.suits(&node(4, 20_000), longer, 0)
+        );
         let none = Values::U8(&[0; 1000]);
-        assert!(example.suits(&node(32_000), none, 0) && !example.suits(&node(33_000), none, 0));
+        assert!(example.suits(&node(1000, 32_000), none, 0));
+        assert!(!example.suits(&node(1000, 33_000), none, 0));
     }
 }

@@ -1,55 +1,53 @@
-//! How many values a block has: a reader of one row reads and checks a block.
+//! How many values a block has: who reads one row reads and checks a block.
 //!
-//! Blocks are small where values are long (decision 50): these lose next to nothing by it, since few of
-//! them are equal, and a scan is as quick.
+//! Blocks are small where values are long (decision 50): of these few are equal, so that they lose next to nothing
+//! by it, and a scan is as quick.
 
 use super::WriteOptions;
 use super::plan::ColumnPlan;
 use crate::arrow::Leaf;
 use crate::encode::{Access, Profile};
-use crate::values::{Kind, LeafArray, PhysicalType};
+use crate::values::{Bitmap, Kind, LeafArray, PhysicalType};
 
-/// Bytes that a block decodes to, about, at most.
-const MOST: usize = 4 << 20;
-/// The same for strings with tokens that all blocks share.
-const MOST_OF_TOKENS: usize = 1 << 20;
-/// The same for strings with such tokens of at least [`LONG`] bytes on average.
-const MOST_OF_LONG_TOKENS: usize = 256 << 10;
-/// The same for strings of at least [`VERY_LONG`] bytes that do not repeat.
-const MOST_OF_VERY_LONG: usize = 128 << 10;
-/// The same for rows of floats of at least [`VECTOR_BYTES`]: vectors, as of embeddings.
-const MOST_OF_VECTORS: usize = 64 << 10;
-/// The same for rows by number.
-const MOST_OF_RANDOM: usize = 64 << 10;
-/// A vector may lie in two blocks.
-const MOST_OF_RANDOM_VECTORS: usize = 32 << 10;
+/// Bytes that a block decodes to, at most, about.
+const BYTES: usize = 4 << 20;
+/// The same where strings have tokens that all blocks share.
+const BYTES_OF_TOKENS: usize = 1 << 20;
+/// The same where such strings are long, or very long.
+const BYTES_OF_LONG_TOKENS: usize = 512 << 10;
+const BYTES_OF_VERY_LONG_TOKENS: usize = 256 << 10;
+/// The same where very long strings look like noise.
+const BYTES_OF_NOISE: usize = 128 << 10;
+/// The same of vectors.
+const BYTES_OF_VECTORS: usize = 64 << 10;
+/// The same where rows are read by number, and there of floats in lists, of which a row may lie in two blocks.
+const BYTES_OF_RANDOM: usize = 64 << 10;
+const BYTES_OF_RANDOM_FLOATS: usize = 32 << 10;
 
+/// Bytes of a string, on average, from which on strings are long.
 const LONG: usize = 100;
 const VERY_LONG: usize = 1000;
-const VECTOR_BYTES: usize = 256;
+/// Bytes of a row of floats that is a vector, as embeddings are. Shorter rows share a block with many others, longer ones
+/// have several.
+const VECTOR: std::ops::RangeInclusive<usize> = 256..=32 << 10;
 
-/// Values of the blocks of a chunk, powers of two.
+/// Values of the blocks of a chunk: powers of two.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockRows {
     pub rows: usize,
-    /// Fewer, for strings that do not repeat.
-    pub smaller: Option<Smaller>,
-}
-
-/// Blocks of fewer strings.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Smaller {
-    pub rows: usize,
-    /// Whether they must share tokens.
-    pub with_tokens: bool,
+    /// Fewer, for strings that share tokens.
+    pub of_tokens: Option<usize>,
+    /// Fewer, for strings that look like noise.
+    pub of_noise: Option<usize>,
 }
 
 impl BlockRows {
-    /// Blocks of as many values, whatever they are.
+    /// As many, whatever the values are.
     pub fn of_all(rows: usize) -> Self {
         Self {
             rows,
-            smaller: None,
+            of_tokens: None,
+            of_noise: None,
         }
     }
 
@@ -66,35 +64,40 @@ impl BlockRows {
         let of_bytes = |most: usize| options.block_rows.min(1 << (most / average).max(1).ilog2());
         let are_floats = leaf.item && leaf.kind == Kind::Float;
         if options.access == Access::Random {
-            return Self::of_all(of_bytes(if are_floats {
-                MOST_OF_RANDOM_VECTORS
+            let most = if are_floats {
+                BYTES_OF_RANDOM_FLOATS
             } else {
-                MOST_OF_RANDOM
-            }));
+                BYTES_OF_RANDOM
+            };
+            return Self::of_all(of_bytes(most));
         }
-        let all = Self::of_all(of_bytes(MOST));
+        let all = Self::of_all(of_bytes(BYTES));
         // What `small` chooses loses too much by small blocks.
         if column.profile == Profile::Small {
             return all;
         }
-        // So may what is asked for by name.
+        // So may an encoding that is asked for.
         let is_free = column.requested_encoding.is_none();
-        if are_floats && is_free && bytes / rows.max(1) >= VECTOR_BYTES {
-            return Self::of_all(of_bytes(MOST_OF_VECTORS));
+        // Floats of structs in lists keep the blocks of their siblings, of which they may be derived.
+        let are_alone = are_floats && leaf.path.ends_with("[]");
+        if are_alone && is_free && VECTOR.contains(&(bytes / rows.max(1))) {
+            return Self::of_all(of_bytes(BYTES_OF_VECTORS));
         }
-        let (most, with_tokens) = match average {
-            VERY_LONG.. if is_free => (MOST_OF_VERY_LONG, false),
-            LONG.. => (MOST_OF_LONG_TOKENS, true),
-            _ => (MOST_OF_TOKENS, true),
-        };
-        let fewer = of_bytes(most);
-        let is_useful = fewer < all.rows && values >= 2 * fewer;
-        let smaller = leaf.ty == Some(PhysicalType::Bytes) && is_useful;
+        if leaf.ty != Some(PhysicalType::Bytes) {
+            return all;
+        }
+        let valid = array.validity.as_ref().map_or(values, Bitmap::count_ones);
+        let string = bytes / valid.max(1);
+        let of_tokens = of_bytes(match string {
+            VERY_LONG.. => BYTES_OF_VERY_LONG_TOKENS,
+            LONG.. => BYTES_OF_LONG_TOKENS,
+            _ => BYTES_OF_TOKENS,
+        });
+        let fewer = |fewer: usize| fewer < all.rows && values >= 2 * fewer;
+        let of_noise = of_bytes(BYTES_OF_NOISE);
         Self {
-            smaller: smaller.then_some(Smaller {
-                rows: fewer,
-                with_tokens,
-            }),
+            of_tokens: Some(of_tokens).filter(|rows| fewer(*rows)),
+            of_noise: Some(of_noise).filter(|rows| is_free && string >= VERY_LONG && fewer(*rows)),
             ..all
         }
     }

@@ -2,12 +2,12 @@
 //!
 //! The tree of the first block is chosen; it is the hint for the others, which have none of their own where a
 //! dictionary that they share is clearly smaller. Tokens of strings are trained
-//! on all blocks, so that blocks of such strings can be smaller than others.
+//! on all blocks, so that blocks of such strings can be smaller than others; so can blocks of noise.
 
 use std::sync::OnceLock;
 
 use super::block_input::{BlockInput, block_inputs};
-use super::block_rows::{BlockRows, Smaller};
+use super::block_rows::BlockRows;
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
 use super::shared_dictionary::{ChunkCodes, Shared, SharedDictionary, Sharing};
 use super::summary::OfDistinct;
@@ -27,25 +27,34 @@ pub(crate) fn choose<'a>(
 ) -> Result<ChosenChunk<'a>> {
     options.cancel.check()?;
     let cut = Cut::of(array, options)?;
-    let Some(Smaller { rows, with_tokens }) = options.blocks.smaller else {
+    let with_rows = |rows| {
+        let blocks = BlockRows::of_all(rows);
+        Cut::of(array, ChunkOptions { blocks, ..options })
+    };
+    let BlockRows {
+        of_tokens,
+        of_noise,
+        ..
+    } = options.blocks;
+    let repeats = cut.codes.is_some();
+    if !repeats
+        && let Some(rows) = of_noise
+        && let LeafValues::Bytes { offsets, data } = &array.values
+        && onpair::is_noise(Strings::new(offsets, data)?)
+    {
+        return with_rows(rows)?.trees(hint, None)?.ok_or_else(none_chosen);
+    }
+    let Some(rows) = of_tokens.filter(|_| options.may_have_tokens()) else {
         return cut.trees(hint, None)?.ok_or_else(none_chosen);
     };
-    let smaller = ChunkOptions {
-        blocks: BlockRows::of_all(rows),
-        ..options
-    };
     // Strings that repeat are seldom tokens: the cut that is likely comes first.
-    let repeats = cut.codes.is_some();
-    let wanted = with_tokens.then_some(true);
-    if !repeats && let Some(chosen) = Cut::of(array, smaller)?.trees(hint, wanted)? {
+    if !repeats && let Some(chosen) = with_rows(rows)?.trees(hint, Some(true))? {
         return Ok(chosen);
     }
     if let Some(chosen) = cut.trees(hint, repeats.then_some(false))? {
         return Ok(chosen);
     }
-    Cut::of(array, smaller)?
-        .trees(hint, None)?
-        .ok_or_else(none_chosen)
+    with_rows(rows)?.trees(hint, None)?.ok_or_else(none_chosen)
 }
 
 fn none_chosen() -> Error {

@@ -14,7 +14,8 @@ use super::shared_dictionary::Sharing;
 use super::summary::{BlockSummary, OfDistinct};
 use super::verify::Verifier;
 use crate::decode::SharedDictionary;
-use crate::encode::{Chooser, Example, Profile, Rules, Stats};
+use crate::encode::{Chooser, Encoding as _, Example, Profile, Rules, Stats};
+use crate::encodings::onpair::OnPair;
 use crate::encodings::{POOL, opener};
 use crate::error::{Error, Result};
 use crate::format::block::{self, Parsed, Parts};
@@ -38,6 +39,14 @@ impl<'a> ChunkOptions<'a> {
     /// At the root of a block's tree.
     pub fn chooser(&self) -> Chooser<'a> {
         Chooser::with_rules(self.rules, self.requested_encoding).with_cancel(self.cancel)
+    }
+
+    /// Whether the root of a tree may have tokens.
+    pub fn may_have_tokens(&self) -> bool {
+        match self.requested_encoding {
+            Some(name) => name == OnPair.info().name,
+            None => self.chooser().offers(&OnPair),
+        }
     }
 }
 

@@ -59,11 +59,11 @@ pub struct WriteOptions {
     pub row_group_rows: usize,
     /// Bytes of Arrow memory of a row group, at most, about.
     pub row_group_bytes: usize,
-    /// Most values of a block: a power of two up to 65,536. Blocks of wide values have fewer, so that
-    /// each decodes to about 4 MiB at most; strings that share tokens to 1 MiB, to 256 KiB from 100 bytes
-    /// a string on, and strings of 1,000 bytes and more that do not repeat to 128 KiB (not with
-    /// [`Profile::Small`]); vectors, which are lists of floats of 256 bytes a row and more, to 64 KiB. With
-    /// [`Access::Random`] to 64 KiB, or 32 of floats in lists.
+    /// Most values of a block: a power of two up to 65,536. Blocks of wide values have fewer, so that each decodes
+    /// to about 4 MiB at most. Strings that share tokens have blocks of 1 MiB, from 100 bytes a string on of
+    /// 512 KiB, from 1,000 on of 256; strings of 1,000 bytes and more that look like noise 128 KiB; vectors, which are lists of 256
+    /// bytes to 32 KiB of floats, 64 KiB; but not with [`Profile::Small`], nor, unless it is onpair, where an
+    /// encoding is requested. With [`Access::Random`] all blocks decode to 64 KiB, or 32 of floats in lists.
     pub block_rows: usize,
     /// Threads that encode; `None`: all that the process may use; 1: the one that calls the writer.
     pub threads: Option<usize>,

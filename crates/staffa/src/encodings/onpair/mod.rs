@@ -27,7 +27,7 @@ use codes::Codes;
 use decode::Text;
 use table::{SHARED, strings_of, table};
 use tokens::Tokens;
-use train::{COMPARED, ESTIMATED, SAMPLED, TRIED, sample};
+use train::{COMPARED, ESTIMATED, SAMPLED, TRIED};
 
 use super::prelude::*;
 use crate::encode::{ChunkStrings, Shares};
@@ -37,11 +37,11 @@ use crate::values::{Strings, StringsBuf, distinct_bytes};
 /// of several has 1.7 times, plays of a game 1.2, articles 1.05.
 const UNLIKE: f64 = 1.3;
 
-/// A shorter text is encoded as quickly as it is looked at.
-const LEAST_NOISE: usize = 2 * NOISE;
-/// Bytes of a sample that tells noise, of which a random byte has 7.98 bits.
-const NOISE: usize = 2 * TRIED;
-const MOST_BITS: f64 = 7.9;
+/// Bytes of the sample that tells noise, and its parts.
+const NOISE_SAMPLE: usize = 2 * TRIED;
+const NOISE_PARTS: usize = 16;
+/// Bits of a byte in such a sample, of which a random byte has 7.98.
+const LEAST_BITS_OF_NOISE: f64 = 7.9;
 
 /// See the [module](self).
 pub struct OnPair;
@@ -162,20 +162,30 @@ pub(crate) fn has_tokens(node: &Node) -> bool {
     node.encoding == OnPair.info().id
 }
 
-/// Whether a text looks like noise, as compressed or encrypted bytes do: all bytes are as frequent in a sample, and tokens of
-/// it save nothing.
-fn is_noise(strings: Strings<'_>) -> bool {
+/// Whether strings look like noise, as compressed or encrypted bytes do: in a sample all bytes are as frequent, and its
+/// tokens save nothing.
+pub(crate) fn is_noise(strings: Strings<'_>) -> bool {
     let text = strings.contents();
-    text.len() >= LEAST_NOISE
-        && bits_of_byte(&sample(text, NOISE)) > MOST_BITS
-        && Tokens::of_sample(strings, NOISE, &[]).estimated_bytes(text, ESTIMATED) >= text.len()
+    text.len() >= 2 * NOISE_SAMPLE
+        && bits_of_byte(&spread(text)) > LEAST_BITS_OF_NOISE
+        && Tokens::of_sample(strings, NOISE_SAMPLE, &[]).estimated_bytes(text, ESTIMATED)
+            >= text.len()
+}
+
+/// Short parts of a text, [`NOISE_SAMPLE`] bytes in all, so that none of the kinds of bytes in it is missed.
+fn spread(text: &[u8]) -> Vec<&[u8]> {
+    let parts = text.chunks(text.len().div_ceil(NOISE_PARTS).max(1));
+    let part = |part: &'_ [u8]| part.len().min(NOISE_SAMPLE / NOISE_PARTS);
+    parts.filter_map(|all| all.get(..part(all))).collect()
 }
 
 /// The entropy of a byte, in bits.
 fn bits_of_byte(parts: &[&[u8]]) -> f64 {
     let mut counts = [0usize; 256];
     for byte in parts.iter().copied().flatten() {
-        counts[usize::from(*byte)] += 1;
+        if let Some(count) = counts.get_mut(usize::from(*byte)) {
+            *count += 1;
+        }
     }
     let all: usize = counts.iter().sum();
     let seen = counts.iter().filter(|count| **count > 0);
@@ -206,7 +216,7 @@ impl Reusable {
         let left_over = left_over.map(|len| Some(*len? as usize));
         let grouped = groups.last().map_or(0, |end| *end as usize);
         let bytes = grouped + left_over.sum::<Option<usize>>()?;
-        Some(Self {
+        (bytes > 0).then(|| Self {
             table: table.len(),
             codes_per_byte: total as f64 / bytes as f64,
             tokens,
@@ -228,19 +238,10 @@ fn reused(example: &Shares, strings: Strings<'_>) -> Option<Vec<u8>> {
     // A sample shows most failures before all is encoded.
     let sampled = tokens.estimated_codes(text, (text.len() / 16).clamp(2 * TRIED, COMPARED));
     if sampled > most * 1.05 {
-        let own = own_codes(strings);
-        if sampled > own * UNLIKE {
-            return None;
-        }
+        return None;
     }
     let (payload, codes) = tokens.payload(strings).ok()?;
-    let suits = codes as f64 <= most.max(sampled * 1.05);
-    suits.then_some(payload)
-}
-
-/// Codes by tokens of a sample of the text itself.
-fn own_codes(strings: Strings<'_>) -> f64 {
-    Tokens::of_sample(strings, SAMPLED, &[]).estimated_codes(strings.contents(), 2 * SAMPLED)
+    (codes as f64 <= most).then_some(payload)
 }
 
 /// The tokens that take the most bytes in several blocks, and the number of those blocks.
