@@ -37,8 +37,12 @@ pub(crate) struct BlockRows {
     pub rows: usize,
     /// Fewer, for strings that share tokens.
     pub of_tokens: Option<usize>,
+    /// Fewer still, for long ones.
+    pub of_long_tokens: Option<usize>,
     /// Fewer, for strings that look like noise.
     pub of_noise: Option<usize>,
+    /// Fewer, for vectors.
+    pub of_vectors: Option<usize>,
 }
 
 impl BlockRows {
@@ -47,7 +51,9 @@ impl BlockRows {
         Self {
             rows,
             of_tokens: None,
+            of_long_tokens: None,
             of_noise: None,
+            of_vectors: None,
         }
     }
 
@@ -80,24 +86,28 @@ impl BlockRows {
         let is_free = column.requested_encoding.is_none();
         // Floats of structs in lists keep the blocks of their siblings, of which they may be derived.
         let are_alone = are_floats && leaf.path.ends_with("[]");
+        let fewer = |most: usize| {
+            Some(of_bytes(most)).filter(|rows| *rows < all.rows && values >= 2 * rows)
+        };
         if are_alone && is_free && VECTOR.contains(&(bytes / rows.max(1))) {
-            return Self::of_all(of_bytes(BYTES_OF_VECTORS));
+            return Self {
+                of_vectors: fewer(BYTES_OF_VECTORS),
+                ..all
+            };
         }
         if leaf.ty != Some(PhysicalType::Bytes) {
             return all;
         }
         let valid = array.validity.as_ref().map_or(values, Bitmap::count_ones);
         let string = bytes / valid.max(1);
-        let of_tokens = of_bytes(match string {
-            VERY_LONG.. => BYTES_OF_VERY_LONG_TOKENS,
-            LONG.. => BYTES_OF_LONG_TOKENS,
-            _ => BYTES_OF_TOKENS,
-        });
-        let fewer = |fewer: usize| fewer < all.rows && values >= 2 * fewer;
-        let of_noise = of_bytes(BYTES_OF_NOISE);
         Self {
-            of_tokens: Some(of_tokens).filter(|rows| fewer(*rows)),
-            of_noise: Some(of_noise).filter(|rows| is_free && string >= VERY_LONG && fewer(*rows)),
+            of_tokens: fewer(BYTES_OF_TOKENS),
+            of_long_tokens: match string {
+                VERY_LONG.. => fewer(BYTES_OF_VERY_LONG_TOKENS),
+                LONG.. => fewer(BYTES_OF_LONG_TOKENS),
+                _ => None,
+            },
+            of_noise: fewer(BYTES_OF_NOISE).filter(|_| is_free && string >= VERY_LONG),
             ..all
         }
     }

@@ -11,7 +11,10 @@ use super::block_rows::BlockRows;
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
 use super::shared_dictionary::{ChunkCodes, Shared, SharedDictionary, Sharing};
 use super::summary::OfDistinct;
-use crate::encode::{Access, Chooser, ChunkBytes, ChunkStrings, Example, Hint, Stats};
+use crate::encode::{
+    Access, Chooser, ChunkBytes, ChunkStrings, Encoding as _, Example, Hint, Stats,
+};
+use crate::encodings::alp_rd::AlpRd;
 use crate::encodings::{POOL, onpair};
 use crate::error::{Error, Result};
 use crate::format::{Node, shared_dictionary};
@@ -33,7 +36,9 @@ pub(crate) fn choose<'a>(
     };
     let BlockRows {
         of_tokens,
+        of_long_tokens,
         of_noise,
+        of_vectors,
         ..
     } = options.blocks;
     let repeats = cut.codes.is_some();
@@ -44,13 +49,36 @@ pub(crate) fn choose<'a>(
     {
         return with_rows(rows)?.trees(hint, None)?.ok_or_else(none_chosen);
     }
-    let Some(rows) = of_tokens.filter(|_| options.may_have_tokens()) else {
+    if !repeats && let Some(rows) = of_vectors {
+        let smaller = with_rows(rows)?;
+        if smaller.loses_nothing(&cut, hint)? {
+            return smaller.trees(hint, None)?.ok_or_else(none_chosen);
+        }
+    }
+    let may_have_tokens = options.may_have_tokens();
+    let [of_tokens, of_long_tokens] =
+        [of_tokens, of_long_tokens].map(|rows| rows.filter(|_| may_have_tokens));
+    // Strings that repeat are seldom tokens: the cut that is likely comes first.
+    if !repeats {
+        let usual = of_tokens.map(with_rows).transpose()?;
+        let larger = usual.as_ref().unwrap_or(&cut);
+        // Other encodings, as that of equal prefixes, lose by small blocks.
+        let mut chosen = match of_long_tokens {
+            Some(rows) if larger.has_tokens(hint)? => with_rows(rows)?.trees(hint, Some(true))?,
+            _ => None,
+        };
+        if chosen.is_none()
+            && let Some(usual) = usual
+        {
+            chosen = usual.trees(hint, Some(true))?;
+        }
+        if let Some(chosen) = chosen {
+            return Ok(chosen);
+        }
+    }
+    let Some(rows) = of_tokens else {
         return cut.trees(hint, None)?.ok_or_else(none_chosen);
     };
-    // Strings that repeat are seldom tokens: the cut that is likely comes first.
-    if !repeats && let Some(chosen) = with_rows(rows)?.trees(hint, Some(true))? {
-        return Ok(chosen);
-    }
     if let Some(chosen) = cut.trees(hint, repeats.then_some(false))? {
         return Ok(chosen);
     }
@@ -109,6 +137,26 @@ impl<'a> Cut<'a> {
             values,
             tree,
         }))
+    }
+
+    /// Whether the tree of the first block has tokens.
+    fn has_tokens(&self, hint: Option<&Hint<'_>>) -> Result<bool> {
+        let first = self.first_tree(hint)?;
+        Ok(first.is_some_and(|first| onpair::has_tokens(&first.tree)))
+    }
+
+    /// Whether the first block of floats takes no more bytes a value than that of a cut into larger blocks, in which
+    /// their bits are stored one by one: dictionaries, runs and repeats lose by small blocks.
+    fn loses_nothing(&self, larger: &Self, hint: Option<&Hint<'_>>) -> Result<bool> {
+        let (Some(own), Some(other)) = (self.first_tree(hint)?, larger.first_tree(hint)?) else {
+            return Ok(false);
+        };
+        let per_value = |first: &First<'_>| first.tree.size() as f64 / first.values.len() as f64;
+        let is_free = |first: &First<'_>| {
+            let encoding = first.tree.encoding;
+            encoding == AlpRd.info().id || encoding == POOL.plain.info().id
+        };
+        Ok(is_free(&other) && per_value(&own) <= per_value(&other) * 1.01)
     }
 
     /// The chunk: the tree of the first block, and trees like it for the others. `None` where that of the

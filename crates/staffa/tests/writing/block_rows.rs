@@ -122,6 +122,26 @@ fn blocks_of_vectors_are_small() {
     assert_eq!(block_rows(structs(2000, 64), as_ever), 1 << 16);
 }
 
+/// They share a dictionary, equal prefixes are stored once a block.
+#[test]
+fn values_that_repeat_keep_large_blocks() {
+    let few = vectors(50, 64);
+    let mut random = Random(6);
+    let rows = (0..5000).map(|_| random.below(50) as u32);
+    let rows = UInt32Array::from_iter_values(rows);
+    let repeated = arrow_select::take::take(&few, &rows, None).unwrap();
+    assert_eq!(block_rows(repeated, as_ever), 1 << 16);
+
+    let mut letters = |len| -> String {
+        let letter = |_| char::from(b'A' + random.below(58) as u8);
+        (0..len).map(letter).collect()
+    };
+    let prefix = letters(600);
+    let texts = (0..2200).map(|_| prefix.clone() + &letters(300));
+    let texts = Arc::new(StringArray::from_iter_values(texts));
+    assert_eq!(block_rows(texts, as_ever), 1 << 12);
+}
+
 #[test]
 fn blocks_of_a_requested_encoding_are_as_large_as_ever() {
     let zstd = |options: WriteOptions| options.encoding("a", "zstd");

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use arrow_array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
     FixedSizeListArray, Float32Array, Float64Array, Int8Array, Int32Array, Int64Array, ListArray,
-    NullArray, RecordBatch, StringArray, StructArray, UInt64Array, make_array,
+    NullArray, RecordBatch, StringArray, StructArray, UInt32Array, UInt64Array, make_array,
 };
 use arrow_buffer::{OffsetBuffer, i256};
 use arrow_schema::{DataType, Field, Schema, UnionFields, UnionMode};
