@@ -341,7 +341,7 @@ fn vectors_read_by_row_have_small_blocks() {
     let vectors = FixedSizeListArray::try_new(item, 64, Arc::new(floats(64 * 512)), None).unwrap();
     let batch = table(vec![Arc::new(vectors), Arc::new(floats(512))]);
     for (access, values) in [
-        (staffa::Access::Scan, 1 << 15),
+        (staffa::Access::Scan, 1 << 14),
         (staffa::Access::Random, 1 << 13),
     ] {
         let mut options = WriteOptions::default();
