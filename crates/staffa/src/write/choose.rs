@@ -11,6 +11,7 @@ use super::block_rows::BlockRows;
 use super::chunk::{ChosenBlock, ChosenChunk, ChunkOptions, Trees, validity_tree};
 use super::shared_dictionary::{ChunkCodes, Shared, SharedDictionary, Sharing};
 use super::summary::OfDistinct;
+use crate::decode::get_or_try_init;
 use crate::encode::{
     Access, Chooser, ChunkBytes, ChunkStrings, Encoding as _, Example, Hint, Stats,
 };
@@ -97,6 +98,7 @@ struct Cut<'a> {
     codes: Option<ChunkCodes>,
     /// What the distinct values of each block tell, where choosing finds them.
     of_distinct: Vec<OnceLock<OfDistinct>>,
+    first: OnceLock<Option<First>>,
 }
 
 impl<'a> Cut<'a> {
@@ -112,11 +114,17 @@ impl<'a> Cut<'a> {
             codes,
             of_distinct: inputs.iter().map(|_| OnceLock::new()).collect(),
             inputs,
+            first: OnceLock::new(),
         })
     }
 
-    /// The first block that has values, its tree chosen with the strings of all blocks in sight.
-    fn first_tree(&self, hint: Option<&Hint<'_>>) -> Result<Option<First<'_>>> {
+    /// The first block that has values, and its tree, chosen once.
+    fn first_tree(&self, hint: Option<&Hint<'_>>) -> Result<Option<&First>> {
+        get_or_try_init(&self.first, || self.choose_first(hint)).map(Option::as_ref)
+    }
+
+    /// Chooses the tree of the first block that has values, with the strings of all blocks in sight.
+    fn choose_first(&self, hint: Option<&Hint<'_>>) -> Result<Option<First>> {
         let Some((block, values)) = first_with_values(&self.inputs) else {
             return Ok(None);
         };
@@ -132,11 +140,7 @@ impl<'a> Cut<'a> {
             chooser = chooser.with_chunk(ChunkStrings::new(strings, values), bytes);
         }
         let tree = self.tree()(block, values, chooser.with_hint(hint))?;
-        Ok(Some(First {
-            block,
-            values,
-            tree,
-        }))
+        Ok(Some(First { block, tree }))
     }
 
     /// Whether the tree of the first block has tokens.
@@ -151,34 +155,32 @@ impl<'a> Cut<'a> {
         let (Some(own), Some(other)) = (self.first_tree(hint)?, larger.first_tree(hint)?) else {
             return Ok(false);
         };
-        let per_value = |first: &First<'_>| first.tree.size() as f64 / first.values.len() as f64;
-        let is_free = |first: &First<'_>| {
+        let per_value = |first: &First| first.tree.size() as f64 / first.tree.len as f64;
+        let is_free = |first: &First| {
             let encoding = first.tree.encoding;
             encoding == AlpRd.info().id || encoding == POOL.plain.info().id
         };
-        Ok(is_free(&other) && per_value(&own) <= per_value(&other) * 1.01)
+        Ok(is_free(other) && per_value(own) <= per_value(other) * 1.01)
     }
 
     /// The chunk: the tree of the first block, and trees like it for the others. `None` where that of the
     /// first has tokens, or has none, against what is asked for.
     fn trees(
-        self,
+        mut self,
         hint: Option<&Hint<'_>>,
         with_tokens: Option<bool>,
     ) -> Result<Option<ChosenChunk<'a>>> {
         let mut nodes = vec![None; self.inputs.len()];
-        let Some(first) = self.first_tree(hint)? else {
+        self.first_tree(hint)?;
+        let Some(First { block, tree }) = self.first.take().flatten() else {
             let nothing = Sharing::Skipped("there are no values");
             return self.chosen(nodes, None, (None, nothing)).map(Some);
         };
-        let First {
-            block,
-            values,
-            tree,
-        } = first;
         if with_tokens.is_some_and(|with| with != onpair::has_tokens(&tree)) {
             return Ok(None);
         }
+        let values = self.inputs.get(block).and_then(BlockInput::values);
+        let values = values.ok_or_else(none_chosen)?;
         let example = Example::of_values(&tree, values, &POOL);
         if let Some(first) = nodes.get_mut(block) {
             *first = Some(tree);
@@ -295,9 +297,8 @@ impl<'a> Cut<'a> {
 }
 
 /// The first block that has values.
-struct First<'i> {
+struct First {
     block: usize,
-    values: Values<'i>,
     tree: Node,
 }
 
