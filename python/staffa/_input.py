@@ -35,6 +35,9 @@ def as_batches(data: Any, schema: pa.Schema | None = None) -> Batches:
         data = _converted(pa.table, dict(data))
     if isinstance(data, pa.Table):
         return Batches(data.schema, iter(data.to_batches()))
+    if isinstance(data, pa.RecordBatch):
+        # Not through its `__arrow_c_stream__`, which would export each array, and import it again.
+        return Batches(data.schema, iter([data]))
     if type(data).__name__ == "LazyFrame" and hasattr(data, "collect_batches"):
         # Of Polars: the streaming engine computes it while it is written.
         data = iter(data.collect_batches(lazy=True, engine="streaming"))
@@ -86,8 +89,6 @@ def _of_items(items: Iterator[Any], schema: pa.Schema | None) -> Batches:
 
 
 def _of_item(item: Any, number: int) -> Batches:
-    if isinstance(item, pa.RecordBatch):
-        return Batches(item.schema, iter([item]))
     if hasattr(item, "__arrow_c_stream__") or hasattr(item, "__arrow_c_array__"):
         return as_batches(item)
     raise InvalidArgumentError(

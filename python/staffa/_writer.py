@@ -19,8 +19,9 @@ from staffa.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-#: Rows of batches that are handed over at once; a batch counts as so many at least.
+#: Rows, or values of all columns, of batches that are handed over at once; a batch counts as so many rows at least.
 _GROUP_ROWS = 1 << 14
+_GROUP_VALUES = 1 << 20
 _LEAST_ROWS = 64
 
 
@@ -129,9 +130,9 @@ class Writer:
     def _write(self, batches: Iterable[pa.RecordBatch]) -> None:
         # A call for each of many small batches would take longer than their rows.
         group: list[pa.RecordBatch] = []
-        rows = 0
+        rows, most = 0, min(_GROUP_ROWS, _GROUP_VALUES // max(len(self._schema), 1))
         for batch in batches:
-            if group and (rows >= _GROUP_ROWS or not batch.schema.equals(group[0].schema)):
+            if group and (rows >= most or not batch.schema.equals(group[0].schema)):
                 self._write_group(group)
                 group, rows = [], 0
             group.append(exportable(batch, nested=self._may_need_rebasing))

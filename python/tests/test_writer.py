@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import signal
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,25 @@ def test_a_writer_writes_what_it_is_given(path: Path) -> None:
     assert file.metadata == {"a": b"1", "b": b"2"}
     with pytest.raises(staffa.InvalidArgumentError, match="this writer is closed"):
         writer.write_batch(BATCH)
+
+
+def test_few_batches_of_many_columns_wait(path: Path) -> None:
+    """A wide table of an iterator takes no more memory than a narrow one."""
+    columns = {f"c{i}": pa.array(np.full(500, i)) for i in range(2048)}
+    alive: list[weakref.ref[pa.RecordBatch]] = []
+    most = 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal most
+        for _ in range(8):
+            most = max(most, sum(ref() is not None for ref in alive))
+            batch = pa.record_batch(columns)
+            alive.append(weakref.ref(batch))
+            yield batch
+
+    staffa.write_table(batches(), path)
+    assert most <= 3
+    assert staffa.open(path).num_rows == 4000
 
 
 def test_few_rows_and_many_in_turn(path: Path) -> None:

@@ -15,7 +15,7 @@ use super::plan::Plan;
 use super::remembered::Remembered;
 use super::row_group::{self, EncodedRowGroup};
 use super::summary::LeafSummary;
-use crate::arrow::{Dictionaries, Leaf, arrow_bytes, concat};
+use crate::arrow::{Dictionaries, Leaf, arrow_bytes};
 use crate::encode::Access;
 use crate::error::{Error, Result};
 use crate::format::{
@@ -23,7 +23,7 @@ use crate::format::{
     FooterParts, HEADER_BYTES, IndexEntry, Metadata, PartEntry, SMALL_CHUNK_BYTES, Summary,
     bounds_overlap, checksum, header, shared_dictionary,
 };
-use crate::limits::Limits;
+use crate::limits::{Limits, Threads};
 
 /// Bytes of the mean array of a batch below which what describes the arrays takes more memory than they do.
 const SMALL_ARRAY: usize = 2 << 10;
@@ -37,9 +37,9 @@ struct Pending {
 
 impl Pending {
     /// A batch of so many bytes.
-    fn new(batch: RecordBatch, bytes: u64, joins: u32) -> Self {
+    fn new(batch: RecordBatch, bytes: u64, joins: Option<u32>) -> Self {
         let is_small = bytes < (batch.num_columns() * SMALL_ARRAY) as u64;
-        let joins = is_small.then_some(joins);
+        let joins = joins.filter(|_| is_small);
         Self { batch, joins }
     }
 }
@@ -121,7 +121,8 @@ impl<W: Write + Send> Encoder<W> {
         self.plan.sort_check.push(batch)?;
         let bytes = arrow_bytes(batch);
         self.summary.arrow_bytes += bytes;
-        self.pending.push(Pending::new(batch.clone(), bytes, 0));
+        self.pending
+            .push(Pending::new(batch.clone(), bytes, Some(0)));
         self.pending_rows += batch.num_rows();
         self.pending_bytes += bytes as usize + self.dictionaries.new_bytes(batch);
         self.join_small()?;
@@ -133,23 +134,25 @@ impl<W: Write + Send> Encoder<W> {
     }
 
     /// Joins the last two batches where both are small and were joined as often, so that a row is copied
-    /// once for each time that its batch doubles.
+    /// once for each time that its batch doubles. Dictionaries that do not fit into one are not joined later.
     fn join_small(&mut self) -> Result<()> {
-        while let [.., before, last] = self.pending.as_mut_slice() {
+        while let [.., before, last] = self.pending.as_slice() {
             let Some(joins) = last.joins.filter(|_| before.joins == last.joins) else {
                 break;
             };
-            let batches = [before.batch.clone(), last.batch.clone()];
-            // Dictionaries that do not fit into one are not joined later.
-            (before.joins, last.joins) = (None, None);
+            let pair = self.pending.split_off(self.pending.len() - 2);
+            let pair = pair.into_iter().map(|pending| pending.batch).collect();
             self.broken = true;
-            let joined = concat(&self.plan.schema, &batches)?;
-            self.broken = false;
-            if let Some(batch) = joined {
+            let schema = &self.plan.schema;
+            // Column after column, by one thread: few arrays are there twice.
+            let joined = Threads::Here.run(|| join(schema, pair))?;
+            let joins = (joined.len() == 1).then_some(joins + 1);
+            for rows in joined {
+                let batch = rows.into_batch(schema)?;
                 let bytes = arrow_bytes(&batch);
-                self.pending.truncate(self.pending.len() - 2);
-                self.pending.push(Pending::new(batch, bytes, joins + 1));
+                self.pending.push(Pending::new(batch, bytes, joins));
             }
+            self.broken = false;
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Joining: the batches of a row group become one, window by window, the columns of a window in parallel.
 
+use std::ops::Range;
+
 use arrow_array::{Array as _, ArrayRef, RecordBatch};
 use arrow_schema::SchemaRef;
 
@@ -20,20 +22,29 @@ impl Rows {
         self.len
     }
 
-    /// The columns of a window as one batch. The arrays of a column go as soon as they are joined, so that
-    /// hardly more memory is needed than the batches take.
+    /// The columns of a window as one batch.
     pub(super) fn take(&mut self, window: &Window) -> Result<RecordBatch> {
-        let columns = self.columns.get_mut(window.columns.clone());
+        self.take_columns(window.columns.clone(), &window.schema)
+    }
+
+    /// All columns as one batch.
+    pub(super) fn into_batch(mut self, schema: &SchemaRef) -> Result<RecordBatch> {
+        self.take_columns(0..self.columns.len(), schema)
+    }
+
+    /// These columns, of a schema of their own, as one batch. The arrays of a column go as soon as they are
+    /// joined, so that hardly more memory is needed than the batches take.
+    fn take_columns(&mut self, columns: Range<usize>, schema: &SchemaRef) -> Result<RecordBatch> {
+        let columns = self.columns.get_mut(columns);
         let columns = columns.ok_or_else(|| Error::internal("a window beyond the columns"))?;
-        let fields = window.schema.fields().iter();
         // The first column's error, whatever the number of threads.
-        let joined = map_parallel(fields.zip(columns), |(field, arrays)| {
+        let joined = map_parallel(schema.fields().iter().zip(columns), |(field, arrays)| {
             Ok(join_column(field, &std::mem::take(arrays)))
         })?;
         let columns = joined.into_iter().map(|joined| {
             joined?.ok_or_else(|| Error::internal("arrays that cannot be one after all"))
         });
-        batch_of(&window.schema, columns.collect::<Result<_>>()?, self.len)
+        batch_of(schema, columns.collect::<Result<_>>()?, self.len)
     }
 }
 
