@@ -93,6 +93,11 @@ impl Store {
         self.name.as_deref()
     }
 
+    /// Whether it is a file of the local disk.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self.origin, Origin::Local(_))
+    }
+
     /// The source of a file that is elsewhere.
     pub(crate) fn as_source(&self) -> Option<&Arc<dyn Source>> {
         match &self.origin {

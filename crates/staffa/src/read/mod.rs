@@ -20,6 +20,7 @@ mod dictionary;
 mod domain;
 mod file;
 mod filter;
+mod keeping;
 mod leaf_index;
 mod may_match;
 mod metrics;

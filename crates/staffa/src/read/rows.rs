@@ -23,6 +23,7 @@ use super::cache::{Entry, Item, OpenBlock};
 use super::chunk_reader::ChunkReader;
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::dictionary::{cast_to_dictionary, dictionary_or_runs};
+use super::keeping::Keeping;
 use super::ranges::TAKE_GAP;
 use crate::arrow::{Node, assemble, concat, take, view_leaves};
 use crate::decode::{ChunkSelection, Selection, words};
@@ -87,8 +88,10 @@ pub(super) struct RowReader<'a> {
     pub file: &'a File,
     pub schema: &'a Schema,
     pub groups: &'a [GroupSelection],
-    /// Blocks that a filter has opened; without a filter the file's cache keeps what is opened.
+    /// Blocks that a filter has opened.
     pub filtered: Option<&'a OpenBlocks>,
+    /// Whether the file's cache keeps what is opened.
+    pub keeping: Keeping,
 }
 
 impl RowReader<'_> {
@@ -252,7 +255,7 @@ impl RowReader<'_> {
             let reader = last.insert(reader);
             let number = selection.block;
             let known = self.filtered.and_then(|known| known.get(&(leaf, number)));
-            let open = || reader.open_block(number, self.filtered.is_none());
+            let open = || self.keeping.open(reader, number);
             let opened = known.map_or_else(open, |opened| Ok(opened.clone()))?;
             opened
                 .with(|block| out.push_rows(block, &selection.rows))

@@ -15,6 +15,7 @@ use std::ops::Range;
 use arrow_array::{Array as _, BooleanArray, RecordBatch};
 
 use super::batch::{STEP_ROWS, batch_of, field_and_node};
+use super::keeping::Keeping;
 use super::rows::{GroupSelection, RowReader};
 use super::{File, schema_for};
 use crate::arrow::take;
@@ -165,6 +166,7 @@ impl Take<'_> {
             schema: &schema,
             groups: &selected.groups,
             filtered: None,
+            keeping: Keeping::of_take(file),
         };
         reader.begin(&columns)?;
         batch_of(&columns, &schema, selected.count, |column| {

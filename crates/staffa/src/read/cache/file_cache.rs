@@ -1,7 +1,7 @@
 //! The part of a cache that belongs to an open file.
 #![cfg_attr(not(test), deny(clippy::indexing_slicing))]
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 
 use bytes::Bytes;
@@ -17,6 +17,8 @@ use super::{Cache, Entries, Entry, Item, OpenBlock};
 pub(crate) struct FileCache {
     cache: Cache,
     file: u64,
+    /// Whether a take has opened more than a first one keeps.
+    pub had_large_take: AtomicBool,
 }
 
 impl FileCache {
@@ -24,7 +26,11 @@ impl FileCache {
     pub fn new(cache: Cache) -> Self {
         static FILES: AtomicU64 = AtomicU64::new(0);
         let file = FILES.fetch_add(1, Ordering::Relaxed);
-        Self { cache, file }
+        Self {
+            cache,
+            file,
+            had_large_take: AtomicBool::new(false),
+        }
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {

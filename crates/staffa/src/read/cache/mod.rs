@@ -26,8 +26,9 @@ pub(crate) use self::pins::Pins;
 
 /// A cache of opened blocks, which any number of files share; clones are the same cache.
 ///
-/// [`File::take`](crate::File::take) keeps the blocks that it opens, for the next rows out of them; so do
-/// scans that are told to ([`Scan::cached`](crate::Scan::cached)).
+/// [`File::take`](crate::File::take) keeps the blocks that it opens, for the next rows out of them, but of the
+/// first large take of a local file only about 1 MiB; scans keep them that are told to
+/// ([`Scan::cached`](crate::Scan::cached)).
 /// A file uses the cache of the process, or the one that
 /// [`File::with_cache`](crate::File::with_cache) names.
 ///

@@ -199,3 +199,35 @@ fn a_file_keeps_its_blocks_in_the_cache_of_the_process() {
     let after = process.info();
     assert!(after.misses >= before.misses + 10 && after.hits >= before.hits + 10);
 }
+
+#[test]
+fn the_first_large_take_of_a_local_file_keeps_little_the_second_all() {
+    const BLOCKS: u64 = 48;
+    let mut random = Random(3);
+    let noise = (0..BLOCKS * 8192).map(|_| random.next() as i64);
+    let noise = Int64Array::from_iter_values(noise);
+    let batch = RecordBatch::try_from_iter([("n", Arc::new(noise) as Arc<dyn Array>)]).unwrap();
+    let options = WriteOptions {
+        block_rows: 8192,
+        ..WriteOptions::default()
+    };
+    let bytes = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
+    let local = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&local, bytes).unwrap();
+    let cache = Cache::new(1 << 30);
+    let file = File::open(local.path()).unwrap().with_cache(&cache);
+
+    let one_of_each: Vec<u64> = (0..BLOCKS).map(|block| block * 8192 + 17).collect();
+    check_rows(&file, &batch, &one_of_each[..1]);
+    assert_eq!(cache.info().entries, 1);
+    check_rows(&file, &batch, &one_of_each);
+    // 64 KiB a block.
+    let first = cache.info().entries;
+    assert!((15..=17).contains(&first), "{first}");
+    check_rows(&file, &batch, &one_of_each);
+    assert_eq!(cache.info().entries, BLOCKS);
+    let before = cache.info();
+    check_rows(&file, &batch, &one_of_each);
+    assert_eq!(cache.info().hits, before.hits + BLOCKS);
+    assert_eq!(cache.info().misses, before.misses);
+}

@@ -23,6 +23,7 @@ use crate::limits::Cancel;
 use crate::predicate::Bound;
 use crate::read::File;
 use crate::read::batch::{RowRange, batch_of, read_batch, read_column};
+use crate::read::keeping::Keeping;
 use crate::read::rows::{GroupSelection, RowReader};
 use crate::values::Bitmap;
 
@@ -212,6 +213,7 @@ impl ScanPlan {
             schema,
             groups: &[GroupSelection::new(task.range.row_group, rows)],
             filtered: Some(&task.opened),
+            keeping: Keeping::None,
         };
         let known = |column| tested(column).map_or_else(|| reader.column(column), Ok);
         batch_of(columns, schema, count, known)
