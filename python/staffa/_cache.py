@@ -27,8 +27,9 @@ class CacheInfo(NamedTuple):
 def set_cache_bytes(bytes: int) -> int:
     """Sets the most bytes that the cache holds; returns the most before.
 
-    `File.take` keeps the blocks that it opens, for the next rows out of them; of a local file's first take of more than
-    1 MiB about that much, of the second all. All files share one cache of at most 256 MiB, out of which goes what was used least recently, of whichever file; blocks of a file go when it is closed.
+    `File.take` keeps the blocks that it opens, for the next rows out of them; the first take of a local file that opens
+    more than 1 MiB keeps about that much, the second all. All files share one cache of at most 256 MiB, out of which
+    goes what was used least recently, of whichever file; blocks of a file go when it is closed.
     Files opened with `cache_bytes=` have a cache of their own, which this does not change.
 
     Args:

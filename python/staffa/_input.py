@@ -15,6 +15,11 @@ import pyarrow as pa
 
 from staffa.errors import InvalidArgumentError
 
+#: Rows, or values of all columns, of batches that are handed over at once; a batch counts as so many rows at least.
+_GROUP_ROWS = 1 << 14
+_GROUP_VALUES = 1 << 20
+_LEAST_ROWS = 64
+
 
 @dataclass(frozen=True)
 class Batches:
@@ -131,6 +136,23 @@ def exportable(batch: pa.RecordBatch, *, nested: bool = True) -> pa.RecordBatch:
         return _rebased(batch) if nested else batch
     except pa.ArrowException as error:
         raise InvalidArgumentError(f"the input holds invalid data: {error}") from error
+
+
+def grouped(batches: Iterable[pa.RecordBatch], *, nested: bool = True) -> Iterator[list[pa.RecordBatch]]:
+    """Exportable batches of one schema, together so many that a call pays: one for each of many small batches would
+    take longer than their rows. `nested`: whether a column may be.
+    """
+    group: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        most = min(_GROUP_ROWS, _GROUP_VALUES // max(batch.num_columns, 1))
+        if group and (rows >= most or not batch.schema.equals(group[0].schema)):
+            yield group
+            group, rows = [], 0
+        group.append(exportable(batch, nested=nested))
+        rows += max(batch.num_rows, _LEAST_ROWS)
+    if group:
+        yield group
 
 
 def _rebased(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._arguments import check_known, column_names, whole_number
-from staffa._input import Batches, as_batches, exportable
+from staffa._input import Batches, as_batches, grouped
 from staffa._options import WriteOptions, checked, metadata_pairs
 from staffa._source import is_url, local_path
 from staffa._unify import unify
@@ -29,8 +29,6 @@ NULL_KEY = "__HIVE_DEFAULT_PARTITION__"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,10}")
 #: Integers of this range are read from folders' names.
 _INT32 = range(-(2**31), 2**31)
-#: Rows that are handed over at once.
-_GROUPED_ROWS = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -121,8 +119,8 @@ def write_files(
     most = whole_number("max_open_files", max_open_files, 1) or 1
     writer = _staffa.TableWriter(folder, batches.schema, keys, limit, most, arguments, metadata)
     try:
-        for group in _grouped(batches):
-            writer.write(group)
+        for group in grouped(batches):
+            writer.write(pa.RecordBatchReader.from_batches(group[0].schema, group))
         files, rows, file_bytes, folders = writer.finish()
     finally:
         writer.abort()
@@ -163,20 +161,6 @@ def check_append(folder: str, files: list[_staffa.TableFile], schema: pa.Schema,
 def _engine_schema(batch: _staffa.Batch) -> pa.Schema:
     """The columns as `dataset` has them, in types that all engines support."""
     return batch.flattened().to_pyarrow().schema
-
-
-def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatchReader]:
-    """Batches of one schema, together so many that a call pays."""
-    group: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        if group and (rows >= _GROUPED_ROWS or not batch.schema.equals(group[0].schema)):
-            yield pa.RecordBatchReader.from_batches(group[0].schema, group)
-            group, rows = [], 0
-        group.append(exportable(batch))
-        rows += batch.num_rows
-    if group:
-        yield pa.RecordBatchReader.from_batches(group[0].schema, group)
 
 
 def _warn_of_numbers(schema: pa.Schema, keys: list[str], folders: list[str]) -> None:

@@ -11,18 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._input import as_batches, check_names, exportable
+from staffa._input import as_batches, check_names, grouped
 from staffa._options import WriteOptions, checked, metadata_pairs
 from staffa._source import local_path
 from staffa.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-#: Rows, or values of all columns, of batches that are handed over at once; a batch counts as so many rows at least.
-_GROUP_ROWS = 1 << 14
-_GROUP_VALUES = 1 << 20
-_LEAST_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -128,19 +123,12 @@ class Writer:
         self._write(as_batches(data, self._schema))
 
     def _write(self, batches: Iterable[pa.RecordBatch]) -> None:
-        # A call for each of many small batches would take longer than their rows.
-        group: list[pa.RecordBatch] = []
-        rows, most = 0, min(_GROUP_ROWS, _GROUP_VALUES // max(len(self._schema), 1))
-        for batch in batches:
-            if group and (rows >= most or not batch.schema.equals(group[0].schema)):
-                self._write_group(group)
-                group, rows = [], 0
-            group.append(exportable(batch, nested=self._may_need_rebasing))
-            rows += max(batch.num_rows, _LEAST_ROWS)
-        self._write_group(group)
+        self._open()
+        for group in grouped(batches, nested=self._may_need_rebasing):
+            self._write_group(group)
 
     def _write_group(self, group: list[pa.RecordBatch]) -> None:
-        schema = group[0].schema if group else self._schema
+        schema = group[0].schema
         fitting = _fitting(schema, self._schema)
         if fitting is not schema:
             group = [_cast(batch, fitting) for batch in group]

@@ -72,7 +72,7 @@ def test_few_batches_of_many_columns_wait(path: Path) -> None:
             yield batch
 
     staffa.write_table(batches(), path)
-    assert most <= 3
+    assert most <= 4
     assert staffa.open(path).num_rows == 4000
 
 
