@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from staffa.errors import InvalidArgumentError
 
-#: Rows, or values of all columns, of batches that are handed over at once; a batch counts as so many rows at least.
+#: Rows, or values of all columns, of batches that are handed over at once.
 _GROUP_ROWS = 1 << 14
 _GROUP_VALUES = 1 << 20
+#: Rows that a batch counts for at least.
 _LEAST_ROWS = 64
 
 
@@ -117,30 +118,33 @@ def _needs_rebasing(data_type: pa.DataType) -> bool:
     if isinstance(data_type, pa.ExtensionType):
         return _needs_rebasing(data_type.storage_type)
     children = [data_type.field(i).type for i in range(data_type.num_fields)]
-    offset_applies = pa.types.is_struct(data_type) or pa.types.is_fixed_size_list(data_type)
-    sliced_again = (pa.types.is_struct, pa.types.is_fixed_size_list)
-    return any(
-        _needs_rebasing(child) or (offset_applies and any(is_kind(child) for is_kind in sliced_again))
-        for child in children
-    )
+    return any(_needs_rebasing(child) or (_passes_offset(data_type) and _passes_offset(child)) for child in children)
 
 
-def exportable(batch: pa.RecordBatch, *, nested: bool = True) -> pa.RecordBatch:
+def _passes_offset(data_type: pa.DataType) -> bool:
+    """Whether the offset of a slice is that of the children."""
+    if isinstance(data_type, pa.ExtensionType):
+        return _passes_offset(data_type.storage_type)
+    return pa.types.is_struct(data_type) or pa.types.is_fixed_size_list(data_type)
+
+
+def exportable(batch: pa.RecordBatch, flat: pa.Schema | None = None) -> pa.RecordBatch:
     """The batch as Arrow's C interface can hand it on; an error where its buffers are shorter than its offsets say.
 
-    The interface does not tell the length of a buffer, so that the extension module cannot see that. `nested`: whether
-    a column may be.
+    The interface does not tell the length of a buffer, so that the extension module cannot see that. `flat`: a schema
+    without nested columns.
     """
     try:
-        batch.validate()
-        return _rebased(batch) if nested else batch
+        if batch.num_rows:
+            batch.validate()
+        return batch if flat is not None and batch.schema.equals(flat) else _rebased(batch)
     except pa.ArrowException as error:
         raise InvalidArgumentError(f"the input holds invalid data: {error}") from error
 
 
-def grouped(batches: Iterable[pa.RecordBatch], *, nested: bool = True) -> Iterator[list[pa.RecordBatch]]:
+def batch_groups(batches: Iterable[pa.RecordBatch], flat: pa.Schema | None = None) -> Iterator[list[pa.RecordBatch]]:
     """Exportable batches of one schema, together so many that a call pays: one for each of many small batches would
-    take longer than their rows. `nested`: whether a column may be.
+    take longer than their rows. `flat`: a schema without nested columns.
     """
     group: list[pa.RecordBatch] = []
     rows = 0
@@ -149,7 +153,7 @@ def grouped(batches: Iterable[pa.RecordBatch], *, nested: bool = True) -> Iterat
         if group and (rows >= most or not batch.schema.equals(group[0].schema)):
             yield group
             group, rows = [], 0
-        group.append(exportable(batch, nested=nested))
+        group.append(exportable(batch, flat))
         rows += max(batch.num_rows, _LEAST_ROWS)
     if group:
         yield group

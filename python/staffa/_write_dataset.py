@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from staffa import _staffa
 from staffa._arguments import check_known, column_names, whole_number
-from staffa._input import Batches, as_batches, grouped
+from staffa._input import Batches, as_batches, batch_groups, check_names
 from staffa._options import WriteOptions, checked, metadata_pairs
 from staffa._source import is_url, local_path
 from staffa._unify import unify
@@ -114,13 +114,17 @@ def write_files(
 ) -> DatasetSummary:
     """Writes files beside those that a folder has; arguments as of `write_dataset`."""
     arguments, metadata = checked(options), metadata_pairs(options.get("metadata"))
+    for field in batches.schema:
+        check_names(field)
     keys = key_columns(batches.schema, partition_by)
     limit = whole_number("rows_per_file", rows_per_file, 1)
     most = whole_number("max_open_files", max_open_files, 1) or 1
     writer = _staffa.TableWriter(folder, batches.schema, keys, limit, most, arguments, metadata)
     try:
-        for group in grouped(batches):
+        for group in batch_groups(batches):
             writer.write(pa.RecordBatchReader.from_batches(group[0].schema, group))
+            # Its batches go before the next ones come.
+            del group
         files, rows, file_bytes, folders = writer.finish()
     finally:
         writer.abort()

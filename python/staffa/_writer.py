@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from staffa import _staffa
-from staffa._input import as_batches, check_names, grouped
+from staffa._input import as_batches, batch_groups, check_names
 from staffa._options import WriteOptions, checked, metadata_pairs
 from staffa._source import local_path
 from staffa.errors import InvalidArgumentError
@@ -75,9 +75,9 @@ class Writer:
         arguments = checked(options)
         self._schema = _schema(schema)
         # Most tables are flat, and a look at every batch costs time.
-        self._may_need_rebasing = any(
-            pa.types.is_nested(each) or isinstance(each, pa.BaseExtensionType) for each in self._schema.types
-        )
+        types = self._schema.types
+        is_nested = any(pa.types.is_nested(each) or isinstance(each, pa.BaseExtensionType) for each in types)
+        self._flat = None if is_nested else self._schema
         self._writer: _staffa.Writer | None = _staffa.Writer(self._path, self._schema, arguments)
 
     @property
@@ -124,8 +124,10 @@ class Writer:
 
     def _write(self, batches: Iterable[pa.RecordBatch]) -> None:
         self._open()
-        for group in grouped(batches, nested=self._may_need_rebasing):
+        for group in batch_groups(batches, self._flat):
             self._write_group(group)
+            # Its batches go before the next ones come.
+            del group
 
     def _write_group(self, group: list[pa.RecordBatch]) -> None:
         schema = group[0].schema

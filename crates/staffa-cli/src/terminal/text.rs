@@ -40,13 +40,14 @@ pub(crate) fn number(count: u64) -> String {
     out
 }
 
-/// `1 row`, `2 rows`.
+/// `1 row`, `2 rows`, `3 dictionaries`.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
-    format!(
-        "{} {noun}{}",
-        number(count),
-        if count == 1 { "" } else { "s" }
-    )
+    let number = number(count);
+    match noun.strip_suffix('y') {
+        _ if count == 1 => format!("{number} {noun}"),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{number} {stem}ies"),
+        _ => format!("{number} {noun}s"),
+    }
 }
 
 /// The ratio of two sizes, `6.7x`; a dash if one of them is 0.
@@ -208,6 +209,9 @@ mod tests {
         );
         assert_eq!(counted(1, "row"), "1 row");
         assert_eq!(counted(2000, "row"), "2,000 rows");
+        assert_eq!(counted(2, "key"), "2 keys");
+        assert_eq!(counted(1, "dictionary"), "1 dictionary");
+        assert_eq!(counted(3, "dictionary"), "3 dictionaries");
     }
 
     #[test]

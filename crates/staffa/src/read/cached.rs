@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::cache::{Entry, Item, OpenBlock, Pins};
-use super::chunk_reader::ChunkReader;
+use super::chunk_reader::{ChunkReader, Keep};
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::slots::BlockSize;
 use crate::error::Result;
@@ -27,7 +27,9 @@ impl ChunkReader<'_> {
         self.check_bytes(plain_bytes.fold(0, u64::saturating_add))?;
         // Opened before memory is taken for what they declare.
         let numbers = blocks.start..blocks.start.saturating_add(entries.len());
-        let opened = numbers.clone().map(|block| self.open_block(block, true));
+        let opened = numbers
+            .clone()
+            .map(|block| self.open_block(block, Keep::Block));
         let opened: Vec<Arc<OpenBlock>> = opened.collect::<Result<_>>()?;
         let mut out = ColumnBuilder::of_blocks(self.leaf, sizes, layout);
         for (number, opened) in numbers.zip(opened) {

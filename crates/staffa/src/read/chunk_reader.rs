@@ -25,6 +25,16 @@ use crate::format::block::{self, Parsed};
 use crate::format::{BlockEntry, ChunkEntry, PartEntry, verify_checksum};
 use crate::values::{DecodedLeaf, PhysicalType};
 
+/// What of an opened block the file's cache keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Nothing,
+    /// The bytes of its reference columns, to which others may refer.
+    References,
+    /// The block, and the bytes of its reference columns.
+    Block,
+}
+
 /// The reader of one column chunk.
 pub(crate) struct ChunkReader<'f> {
     pub file: &'f File,
@@ -72,10 +82,11 @@ impl<'f> ChunkReader<'f> {
         decode().map_err(|e| e.at(|p| self.name(p)))
     }
 
-    /// One block, opened now or before. `keep`: for the next read, and with it the bytes of its
-    /// reference columns, which other columns may refer to.
-    pub fn open_block(&self, block: usize, keep: bool) -> Result<Arc<OpenBlock>> {
-        let keep = keep || self.file.reads().cached;
+    /// One block, opened now or before. `keep`: what of it, for the next read.
+    pub fn open_block(&self, block: usize, keep: Keep) -> Result<Arc<OpenBlock>> {
+        let cached = self.file.reads().cached;
+        let keep_references = cached || keep != Keep::Nothing;
+        let keep = cached || keep == Keep::Block;
         let cache = self.file.cache();
         let pinned = self.pins().and_then(|pins| pins.block(self.key(), block));
         if let Some(kept) = pinned.or_else(|| cache.block(self.key(), block)) {
@@ -90,6 +101,7 @@ impl<'f> ChunkReader<'f> {
                 if let Some(kept) = cache.bytes_of(reader.key(), block) {
                     return Ok(kept);
                 }
+                let keep = if is_reference { keep_references } else { keep };
                 let bytes = reader.to_keep(reader.read(&blocks)?, keep);
                 if keep && is_reference {
                     cache.keep(
@@ -167,6 +179,11 @@ impl<'f> ChunkReader<'f> {
     /// Number of blocks.
     pub fn num_blocks(&self) -> usize {
         self.chunk.blocks.len()
+    }
+
+    /// The leaf that stores the chunk.
+    pub(super) fn stored(&self) -> usize {
+        self.stored
     }
 
     /// Its key in the cache.

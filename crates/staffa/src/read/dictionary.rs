@@ -11,7 +11,7 @@ use arrow_cast::cast;
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 use staffa_kernels::BytesDict;
 
-use super::chunk_reader::ChunkReader;
+use super::chunk_reader::{ChunkReader, Keep};
 use super::run_ends::cast_to_runs;
 use super::slots::codes_of_rows;
 use super::support::positions_of;
@@ -94,7 +94,7 @@ pub(super) fn read_dictionary(
     if blocks.len() > 1 {
         return Ok(None);
     }
-    let opened = reader.open_block(number, false)?;
+    let opened = reader.open_block(number, Keep::Nothing)?;
     let array = opened.with(|block| {
         let Some(AnyDecoder::Bytes(decoder)) = &block.values else {
             return Ok(None);

@@ -8,6 +8,7 @@
 //! ```
 
 #[cfg(feature = "aggregate")]
+mod admission;
 mod aggregate;
 mod batch;
 mod block_range;
@@ -20,7 +21,6 @@ mod dictionary;
 mod domain;
 mod file;
 mod filter;
-mod keeping;
 mod leaf_index;
 mod may_match;
 mod metrics;
@@ -48,4 +48,6 @@ pub(crate) use scan::schema_for;
 pub use scan::{ArrowReader, Reader, Scan, Split, Step, Steps};
 pub use take::{RowSelection, Take};
 #[cfg(feature = "experiments")]
-pub(crate) use {cache::OpenBlock, column_builder::ColumnBuilder, slots::BlockSize};
+pub(crate) use {
+    cache::OpenBlock, chunk_reader::Keep, column_builder::ColumnBuilder, slots::BlockSize,
+};

@@ -18,12 +18,12 @@ use arrow_schema::{Field, Schema};
 use staffa_kernels::{PoolVec, cast_slice};
 
 use super::File;
+use super::admission::Admission;
 use super::batch::{RowRange, STEP_ROWS, field_and_node, read_plain};
 use super::cache::{Entry, Item, OpenBlock};
 use super::chunk_reader::ChunkReader;
 use super::column_builder::{ColumnBuilder, OutputLayout};
 use super::dictionary::{cast_to_dictionary, dictionary_or_runs};
-use super::keeping::Keeping;
 use super::ranges::TAKE_GAP;
 use crate::arrow::{Node, assemble, concat, take, view_leaves};
 use crate::decode::{ChunkSelection, Selection, words};
@@ -90,8 +90,8 @@ pub(super) struct RowReader<'a> {
     pub groups: &'a [GroupSelection],
     /// Blocks that a filter has opened.
     pub filtered: Option<&'a OpenBlocks>,
-    /// Whether the file's cache keeps what is opened.
-    pub keeping: Keeping,
+    /// Which opened blocks the file's cache keeps.
+    pub admission: Admission<'a>,
 }
 
 impl RowReader<'_> {
@@ -255,7 +255,7 @@ impl RowReader<'_> {
             let reader = last.insert(reader);
             let number = selection.block;
             let known = self.filtered.and_then(|known| known.get(&(leaf, number)));
-            let open = || self.keeping.open(reader, number);
+            let open = || self.admission.open(reader, number);
             let opened = known.map_or_else(open, |opened| Ok(opened.clone()))?;
             opened
                 .with(|block| out.push_rows(block, &selection.rows))

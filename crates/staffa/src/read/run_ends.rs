@@ -17,7 +17,7 @@ use arrow_schema::{DataType, Field, Schema};
 use arrow_select::take::take;
 use staffa_kernels::as_bytes;
 
-use super::chunk_reader::ChunkReader;
+use super::chunk_reader::{ChunkReader, Keep};
 use super::dictionary::{with_types, without_views};
 use super::slots::typed;
 use crate::arrow::{self, leaf_array};
@@ -102,7 +102,7 @@ where
         ..RowRuns::default()
     };
     for number in blocks {
-        let opened = reader.open_block(number, false)?;
+        let opened = reader.open_block(number, Keep::Nothing)?;
         let added = opened.with(|block| {
             found.of_block.clear();
             if let Some(values) = &block.values {

@@ -7,15 +7,15 @@
 //! ```
 //!
 //! Only blocks that hold a selected row are read, each once. An encoding with point access decodes
-//! no other value. The file's cache keeps opened blocks for the next take.
+//! no other value. The file's cache keeps opened blocks for the next take (see `admission`).
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use arrow_array::{Array as _, BooleanArray, RecordBatch};
 
+use super::admission::Admission;
 use super::batch::{STEP_ROWS, batch_of, field_and_node};
-use super::keeping::Keeping;
 use super::rows::{GroupSelection, RowReader};
 use super::{File, schema_for};
 use crate::arrow::take;
@@ -166,7 +166,7 @@ impl Take<'_> {
             schema: &schema,
             groups: &selected.groups,
             filtered: None,
-            keeping: Keeping::of_take(file),
+            admission: Admission::of_take(file, &columns),
         };
         reader.begin(&columns)?;
         batch_of(&columns, &schema, selected.count, |column| {

@@ -8,7 +8,7 @@ use crate::decode::{AnyDecoder, Decodable, Integer, Scratch};
 use crate::encode::{Chooser, Profile, Stats};
 use crate::encodings::POOL;
 use crate::error::{Error, Result};
-use crate::read::{BlockSize, ChunkReader, ColumnBuilder, File, OpenBlock, OutputLayout};
+use crate::read::{BlockSize, ChunkReader, ColumnBuilder, File, Keep, OpenBlock, OutputLayout};
 use crate::values::Kind;
 
 /// A column whose blocks are open.
@@ -148,7 +148,7 @@ impl OpenColumn {
 }
 
 fn open(file: &File, leaf: usize, (row_group, block): (usize, usize)) -> Result<Arc<OpenBlock>> {
-    ChunkReader::new(file, leaf, row_group)?.open_block(block, false)
+    ChunkReader::new(file, leaf, row_group)?.open_block(block, Keep::Nothing)
 }
 
 fn no_block(i: usize) -> Error {

@@ -145,13 +145,16 @@ impl<W: Write + Send> Encoder<W> {
             self.broken = true;
             let schema = &self.plan.schema;
             // Column after column, by one thread: few arrays are there twice.
-            let joined = Threads::Here.run(|| join(schema, pair))?;
+            let joined = Threads::Here.run(|| {
+                let rows = join(schema, pair)?.into_iter();
+                rows.map(|rows| rows.into_batch(schema))
+                    .collect::<Result<Vec<_>>>()
+            })?;
             let joins = (joined.len() == 1).then_some(joins + 1);
-            for rows in joined {
-                let batch = rows.into_batch(schema)?;
+            self.pending.extend(joined.into_iter().map(|batch| {
                 let bytes = arrow_bytes(&batch);
-                self.pending.push(Pending::new(batch, bytes, joins));
-            }
+                Pending::new(batch, bytes, joins)
+            }));
             self.broken = false;
         }
         Ok(())

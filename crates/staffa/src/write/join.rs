@@ -1,4 +1,5 @@
-//! Joining: the batches of a row group become one, window by window, the columns of a window in parallel.
+//! Joining: the batches of a row group become one, window by window, the columns of a window in parallel; small
+//! batches that wait become one column by column.
 
 use std::ops::Range;
 
@@ -32,7 +33,7 @@ impl Rows {
         self.take_columns(0..self.columns.len(), schema)
     }
 
-    /// These columns, of a schema of their own, as one batch. The arrays of a column go as soon as they are
+    /// These columns as one batch; the schema is theirs alone. The arrays of a column go as soon as they are
     /// joined, so that hardly more memory is needed than the batches take.
     fn take_columns(&mut self, columns: Range<usize>, schema: &SchemaRef) -> Result<RecordBatch> {
         let columns = self.columns.get_mut(columns);

@@ -35,7 +35,7 @@ use plain::{plain, rows_of};
 
 use super::batch::{RowRange, RowRanges, STEP_ROWS, read_column};
 use super::cache::OpenBlock;
-use super::chunk_reader::ChunkReader;
+use super::chunk_reader::{ChunkReader, Keep};
 use super::ranges::SCAN_GAP;
 use super::rows::OpenBlocks;
 use super::scan::ScanTask;
@@ -356,7 +356,7 @@ impl Column {
         }
         let opened = match known {
             Some(opened) => opened.clone(),
-            None => reader.open_block(number, false)?,
+            None => reader.open_block(number, Keep::Nothing)?,
         };
         let fed = opened.with(|block| feed(&mut open, block, reader.leaf.kind, matches));
         fed.map_err(|e| e.at(|p| reader.name_block(p, number)))

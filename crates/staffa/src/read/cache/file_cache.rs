@@ -17,8 +17,8 @@ use super::{Cache, Entries, Entry, Item, OpenBlock};
 pub(crate) struct FileCache {
     cache: Cache,
     file: u64,
-    /// Whether a take has opened more than a first one keeps.
-    pub had_large_take: AtomicBool,
+    /// Whether a take has opened blocks that it did not keep.
+    had_large_take: AtomicBool,
 }
 
 impl FileCache {
@@ -31,6 +31,16 @@ impl FileCache {
             file,
             had_large_take: AtomicBool::new(false),
         }
+    }
+
+    /// Whether a take has opened blocks that it did not keep.
+    pub fn had_large_take(&self) -> bool {
+        self.had_large_take.load(Ordering::Relaxed)
+    }
+
+    /// Notes that a take has opened a block that it does not keep.
+    pub fn note_large_take(&self) {
+        self.had_large_take.store(true, Ordering::Relaxed);
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {

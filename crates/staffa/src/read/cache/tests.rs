@@ -200,34 +200,89 @@ fn a_file_keeps_its_blocks_in_the_cache_of_the_process() {
     assert!(after.misses >= before.misses + 10 && after.hits >= before.hits + 10);
 }
 
-#[test]
-fn the_first_large_take_of_a_local_file_keeps_little_the_second_all() {
-    const BLOCKS: u64 = 48;
+const BLOCKS: u64 = 48;
+const BLOCK_ROWS: u64 = 8192;
+
+/// A column of noise, 64 KiB a block, and, if asked for, one derived from it and one equal to it.
+fn noise(related: bool) -> RecordBatch {
     let mut random = Random(3);
-    let noise = (0..BLOCKS * 8192).map(|_| random.next() as i64);
+    let noise = (0..BLOCKS * BLOCK_ROWS).map(|_| random.next() as i64 >> 1);
     let noise = Int64Array::from_iter_values(noise);
-    let batch = RecordBatch::try_from_iter([("n", Arc::new(noise) as Arc<dyn Array>)]).unwrap();
+    let near = noise.values().iter().enumerate();
+    let near = Int64Array::from_iter_values(near.map(|(i, value)| value + i as i64 % 3));
+    let noise: Arc<dyn Array> = Arc::new(noise);
+    let mut columns = vec![("n", noise.clone())];
+    if related {
+        columns.extend([("near", Arc::new(near) as _), ("same", noise)]);
+    }
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+fn noise_bytes(batch: &RecordBatch) -> Vec<u8> {
     let options = WriteOptions {
-        block_rows: 8192,
+        block_rows: BLOCK_ROWS as usize,
         ..WriteOptions::default()
     };
-    let bytes = crate::to_bytes(batch.schema(), std::slice::from_ref(&batch), options).unwrap();
+    crate::to_bytes(batch.schema(), std::slice::from_ref(batch), options).unwrap()
+}
+
+fn one_row_of_each_block() -> Vec<u64> {
+    (0..BLOCKS).map(|block| block * BLOCK_ROWS + 17).collect()
+}
+
+#[test]
+fn the_first_large_take_of_a_local_file_keeps_little_the_next_all() {
+    let batch = noise(false);
     let local = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(&local, bytes).unwrap();
+    std::fs::write(&local, noise_bytes(&batch)).unwrap();
     let cache = Cache::new(1 << 30);
     let file = File::open(local.path()).unwrap().with_cache(&cache);
+    let rows = one_row_of_each_block();
+    // Small takes keep all; their blocks are not counted again.
+    for row in &rows[..20] {
+        check_rows(&file, &batch, &[*row]);
+    }
+    assert_eq!(cache.info().entries, 20);
+    for kept in [20 + 16, BLOCKS, BLOCKS] {
+        check_rows(&file, &batch, &rows);
+        assert_eq!(cache.info().entries, kept);
+    }
+    assert_eq!(cache.info().misses, BLOCKS);
+}
 
-    let one_of_each: Vec<u64> = (0..BLOCKS).map(|block| block * 8192 + 17).collect();
-    check_rows(&file, &batch, &one_of_each[..1]);
-    assert_eq!(cache.info().entries, 1);
-    check_rows(&file, &batch, &one_of_each);
-    // 64 KiB a block.
-    let first = cache.info().entries;
-    assert!((15..=17).contains(&first), "{first}");
-    check_rows(&file, &batch, &one_of_each);
-    assert_eq!(cache.info().entries, BLOCKS);
-    let before = cache.info();
-    check_rows(&file, &batch, &one_of_each);
-    assert_eq!(cache.info().hits, before.hits + BLOCKS);
-    assert_eq!(cache.info().misses, before.misses);
+#[test]
+fn the_first_large_take_keeps_what_columns_share() {
+    let batch = noise(true);
+    let local = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&local, noise_bytes(&batch)).unwrap();
+    let cache = Cache::new(1 << 30);
+    let file = File::open(local.path()).unwrap().with_cache(&cache);
+    let rows = one_row_of_each_block();
+    check_rows(&file, &batch, &rows);
+    let first = cache.info();
+    assert!((BLOCKS..2 * BLOCKS).contains(&first.entries), "{first:?}");
+    check_rows(&file, &batch, &rows);
+    check_rows(&file, &batch, &rows);
+    assert_eq!(cache.info().entries, 2 * BLOCKS);
+}
+
+#[test]
+fn a_large_take_keeps_all_of_a_file_in_memory_and_all_that_is_decoded() {
+    let batch = noise(false);
+    let bytes = noise_bytes(&batch);
+    let local = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&local, &bytes).unwrap();
+    let decoded = Limits {
+        cache_decoded: true,
+        ..Limits::default()
+    };
+    for file in [
+        File::from_bytes(bytes).unwrap(),
+        File::open_with(local.path(), decoded).unwrap(),
+    ] {
+        let cache = Cache::new(1 << 30);
+        let file = file.with_cache(&cache);
+        check_rows(&file, &batch, &one_row_of_each_block());
+        assert_eq!(cache.info().entries, BLOCKS);
+    }
 }

@@ -22,8 +22,8 @@ use crate::error::{Error, Result};
 use crate::limits::Cancel;
 use crate::predicate::Bound;
 use crate::read::File;
+use crate::read::admission::Admission;
 use crate::read::batch::{RowRange, batch_of, read_batch, read_column};
-use crate::read::keeping::Keeping;
 use crate::read::rows::{GroupSelection, RowReader};
 use crate::values::Bitmap;
 
@@ -213,7 +213,7 @@ impl ScanPlan {
             schema,
             groups: &[GroupSelection::new(task.range.row_group, rows)],
             filtered: Some(&task.opened),
-            keeping: Keeping::None,
+            admission: Admission::None,
         };
         let known = |column| tested(column).map_or_else(|| reader.column(column), Ok);
         batch_of(columns, schema, count, known)

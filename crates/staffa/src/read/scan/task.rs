@@ -20,7 +20,7 @@ use crate::format::{ZoneMap, zone_of};
 use crate::predicate::{Bound, Node, top_level, true_rows};
 use crate::read::File;
 use crate::read::batch::{RowRange, STEP_ROWS, read_batch};
-use crate::read::chunk_reader::ChunkReader;
+use crate::read::chunk_reader::{ChunkReader, Keep};
 use crate::read::filter::{by_zone_map, rows_where};
 use crate::read::rows::{OpenBlocks, first_leaf};
 use crate::values::Bitmap;
@@ -231,7 +231,9 @@ impl ScanTask {
                 None => {
                     let opened = match self.opened.entry((leaf, block)) {
                         Entry::Occupied(known) => known.into_mut(),
-                        Entry::Vacant(place) => place.insert(reader.open_block(block, false)?),
+                        Entry::Vacant(place) => {
+                            place.insert(reader.open_block(block, Keep::Nothing)?)
+                        }
                     };
                     let tested = opened.with(|block| rows_where(node, block, reader.leaf));
                     let tested = tested.map_err(|e| e.at(|p| reader.name_block(p, block)))?;
