@@ -7,8 +7,8 @@
 //! Scan, take: which rows; cache: open blocks for the next take, of many files
 //! ```
 
-#[cfg(feature = "aggregate")]
 mod admission;
+#[cfg(feature = "aggregate")]
 mod aggregate;
 mod batch;
 mod block_range;
