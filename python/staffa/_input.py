@@ -125,7 +125,7 @@ def _passes_offset(data_type: pa.DataType) -> bool:
     """Whether the offset of a slice is that of the children."""
     if isinstance(data_type, pa.ExtensionType):
         return _passes_offset(data_type.storage_type)
-    return pa.types.is_struct(data_type) or pa.types.is_fixed_size_list(data_type)
+    return bool(pa.types.is_struct(data_type) or pa.types.is_fixed_size_list(data_type))
 
 
 def exportable(batch: pa.RecordBatch, flat: pa.Schema | None = None) -> pa.RecordBatch:
