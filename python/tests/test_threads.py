@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 import time
@@ -94,3 +95,23 @@ def test_one_reader_many_threads(path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         rows = sum(pool.map(lambda _: sum(batch.num_rows for batch in reader), range(4)))
     assert rows == TABLE.num_rows
+
+
+# Small batches are joined while they wait for their row group to be full.
+SMALL_BATCHES = """
+import os, sys
+import pyarrow as pa, staffa
+batch = pa.record_batch({f"c{i}": list(range(20)) for i in range(200)})
+before = len(os.listdir("/proc/self/task"))
+with staffa.Writer(sys.argv[1], batch.schema, threads=1) as writer:
+    for _ in range(4):
+        writer.write_batch(batch)
+print(len(os.listdir("/proc/self/task")) - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted by Linux's /proc")
+def test_one_thread_writes_small_batches(path: Path) -> None:
+    command = [sys.executable, "-c", SMALL_BATCHES, str(path)]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "0\n"
+    assert staffa.open(path).num_rows == 80

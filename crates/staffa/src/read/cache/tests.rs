@@ -203,7 +203,7 @@ fn a_file_keeps_its_blocks_in_the_cache_of_the_process() {
 const BLOCKS: u64 = 48;
 const BLOCK_ROWS: u64 = 8192;
 
-/// A column of noise of 63 bits, so less than 64 KiB a block, and, if asked for, one derived from it and one equal to it.
+/// A column of noise of 63 bits, so less than 64 KiB a block; if asked for, one derived from it and one equal to it.
 fn noise(related: bool) -> RecordBatch {
     let mut random = Random(3);
     let noise = (0..BLOCKS * BLOCK_ROWS).map(|_| random.next() as i64 >> 1);
@@ -226,6 +226,12 @@ fn noise_bytes(batch: &RecordBatch) -> Vec<u8> {
     crate::to_bytes(batch.schema(), std::slice::from_ref(batch), options).unwrap()
 }
 
+fn local_file(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let local = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(&local, bytes).unwrap();
+    local
+}
+
 fn one_row_of_each_block() -> Vec<u64> {
     (0..BLOCKS).map(|block| block * BLOCK_ROWS + 17).collect()
 }
@@ -233,8 +239,7 @@ fn one_row_of_each_block() -> Vec<u64> {
 #[test]
 fn the_first_large_take_of_a_local_file_keeps_little_the_next_all() {
     let batch = noise(false);
-    let local = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(&local, noise_bytes(&batch)).unwrap();
+    let local = local_file(&noise_bytes(&batch));
     let cache = Cache::new(1 << 30);
     let file = File::open(local.path()).unwrap().with_cache(&cache);
     let rows = one_row_of_each_block();
@@ -253,8 +258,7 @@ fn the_first_large_take_of_a_local_file_keeps_little_the_next_all() {
 #[test]
 fn the_first_large_take_keeps_what_columns_share() {
     let batch = noise(true);
-    let local = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(&local, noise_bytes(&batch)).unwrap();
+    let local = local_file(&noise_bytes(&batch));
     let cache = Cache::new(1 << 30);
     let file = File::open(local.path()).unwrap().with_cache(&cache);
     let rows = one_row_of_each_block();
@@ -270,8 +274,7 @@ fn the_first_large_take_keeps_what_columns_share() {
 fn a_large_take_keeps_all_of_a_file_in_memory_and_all_that_is_decoded() {
     let batch = noise(false);
     let bytes = noise_bytes(&batch);
-    let local = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(&local, &bytes).unwrap();
+    let local = local_file(&bytes);
     let decoded = Limits {
         cache_decoded: true,
         ..Limits::default()
